@@ -4,19 +4,17 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Decision is what a policy decided: the record of it (events.DecisionMade)
-// without identifier, sequence and build, which the engine adds, and how the
-// trust in the expert moved.
+// Decision is a policy's decision: its record (events.DecisionMade) without identifier,
+// sequence and build, which the engine adds, and the change of trust in the expert.
 //
-// A decision is made step by step: it is passed by value from one function to
-// the next, each of which adds candidates and tests, until one sets its Action.
-// So a caller's copy never changes, and a function that gives up has changed
-// nothing.
+// A decision is made step by step: it is passed by value from one function to the next; each
+// adds candidates and tests, until one sets its Action. So a caller's copy never changes, and a
+// function that gives up has changed nothing.
 type Decision struct {
 	events.DecisionMade
 	// Trust is nil where the trust in the expert does not move.
 	Trust *events.TrustAdjusted
-	// Explanation is what the expert who is asked is shown, in sentences.
+	// Explanation is shown to the expert who is asked, in sentences.
 	Explanation string
 	// Completed is set where Action is "stop".
 	Completed *events.CampaignCompleted
@@ -71,7 +69,7 @@ const (
 	Named   = "named"   // a composition of the expert's own, which nothing is weighed against
 	Sampled = "sampled" // a sample of what the expert prefers
 	Queried = "queried" // what an expert is asked about and is not run for that
-	// Proposed is what a program proposes that is the campaign's method.
+	// Proposed is the candidate of a program that is the campaign's method.
 	Proposed = "proposed"
 )
 
@@ -88,10 +86,10 @@ const (
 	RuleNoAnswer    = "no answer"     // the expert could not tell, or did not answer
 	RuleCap         = "cap"           // enough questions before this experiment
 	RuleLabelBudget = "label budget"  // no questions are left, of whatever form
-	RuleGate        = "gate"          // the expert's answers do not go with what is measured
+	RuleGate        = "gate"          // the expert's answers do not go with the measurements
 	RuleNoHarm      = "no harm"       // the aided candidate could do harm
 	RuleAskedBefore = "asked before"  // the expert has already judged this composition
-	RuleSure        = "belief sure"   // the belief is narrow: there is no need to ask
+	RuleSure        = "belief sure"   // the belief is narrow: asking is unnecessary
 	RuleAccepts     = "belief accept" // the expert would accept
 	RuleRejects     = "belief reject" // the expert would reject
 	RuleAsk         = "ask"           // the expert is asked
@@ -102,7 +100,7 @@ const (
 	RulePinpointed  = "pinpointed"    // the expert named the composition
 	RuleCompare     = "compare"       // the expert compares, nothing is measured
 	RuleIdentified  = "identified"    // stop: every expert's best candidate is identified
-	RuleNoBelief    = "no belief"     // there is no usable model of the expert's belief
+	RuleNoBelief    = "no belief"     // the expert's belief has no usable model
 )
 
 // RuleAnswers settles a decision for the best composition once experts' answers

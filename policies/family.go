@@ -64,8 +64,8 @@ type Rule struct {
 	// Settings returns a new value of the rule's settings, with none of them
 	// set, to be decoded into.
 	Settings func() definition.Settings
-	// Model says of a rule of next that it searches a model of the objective,
-	// so that experts help it where a file does not say how.
+	// Model is set for rules of next that search a model of the objective: experts help them by
+	// default, where a file does not say how.
 	Model bool
 }
 
@@ -73,10 +73,10 @@ type Rule struct {
 type Method struct {
 	// Name as it stands in a campaign file.
 	Name string
-	// Summary says in a line what it does. Source is where it comes from; empty
-	// for what is common knowledge in the field.
+	// Summary describes it in a line. Source cites its origin; empty for common knowledge in
+	// the field.
 	Summary, Source string
-	// Asks is what an expert is asked for, in words; empty where none is asked.
+	// Asks describes the question to an expert, in words; empty where none is asked.
 	Asks string
 	// Form is that of the questions in the course of a campaign; empty where
 	// experts are asked before the first experiment only.
@@ -84,7 +84,7 @@ type Method struct {
 	// Tradeoff marks a method of campaigns that trade several quantities off
 	// against each other.
 	Tradeoff bool
-	// Preference marks a method of campaigns that seek what an expert prefers among
+	// Preference marks a method of campaigns whose objective is an expert's preference among
 	// outcomes.
 	Preference bool
 	// Policy is the composition the name stands for, defaults left out.
@@ -162,8 +162,8 @@ func (r Registry) View(ctx context.Context, p definition.Policy, version int, v 
 	return v.Inside(ctx, seed)
 }
 
-// Needs returns what the policy of a definition needs. A definition that makes
-// no policy needs nothing: the error is reported where the policy is made.
+// Needs returns the needs of a definition's policy. A definition without a valid policy needs
+// nothing: the error is reported where the policy is made.
 func (r Registry) Needs(def definition.Campaign) Needs {
 	p, err := r.New(def)
 	if err != nil {
@@ -249,7 +249,7 @@ func Parts(p definition.Policy) []Part {
 	return []Part{Next, Trust, Handover}
 }
 
-// Choice returns what a policy chooses in a part, to be read or set.
+// Choice returns a policy's choice in a part, to be read or set.
 func Choice(p *definition.Policy, part Part) *definition.Choice {
 	switch part {
 	case Next:

@@ -2,13 +2,12 @@ package policies
 
 import "context"
 
-// insideSalt keeps the seed of fits of what lies within apart from others.
+// insideSalt keeps the seed of fits within the space apart from others.
 const insideSalt = 0x696e73696465 // "inside"
 
-// Inside is the view that a decision is made from: measured compositions that the
-// campaign could not ask for now ([campaign.Experiment.Outside]) are in none of
-// its models. Where too little lies within for a model, there is none. The only
-// error is that of a cancelled context.
+// Inside is the view that a decision is made from: its models leave out measured compositions
+// that the campaign could not ask for now ([campaign.Experiment.Outside]). A model with too few
+// measurements left is nil. The only error is that of a cancelled context.
 func (v View) Inside(ctx context.Context, seed uint64) (View, error) {
 	if v.Campaign.Outside == nil {
 		return v, nil

@@ -1,6 +1,6 @@
-// Package policies is the contract of what decides in a campaign: which
-// experiment is next, how far the expert is trusted, and whether they are asked
-// at all; or, where nothing is measured, which compositions an expert compares.
+// Package policies is the contract of the decisions in a campaign: which experiment is next,
+// how far the expert is trusted, and whether they are asked at all; or, where nothing is
+// measured, which compositions an expert compares.
 //
 // A policy is a pure function of a [View] and a seed: it reads no log, no clock
 // and no global randomness, and changes nothing. Its [Decision] carries all
@@ -13,12 +13,10 @@
 //	switch decision.Action {                       // run, ask or stop
 //	…
 //
-// A [Family] of policies is a package and a row of the program's table;
-// policies/unaided is the smallest. What families share are functions on
-// values: policies/turn says where a campaign stands, policies/step what
-// happens in a step whatever the family, policies/next, policies/trust and
-// policies/handover hold the formulas, and policies/search finds where they are
-// smallest.
+// A [Family] of policies is a package and a row of the program's table; policies/unaided is the
+// smallest. What families share are functions on values: policies/turn gives the state of a
+// turn, policies/step performs a step of any family, policies/next, policies/trust and
+// policies/handover hold the formulas, and policies/search finds their minima.
 //
 // Decisions that are recorded have to be made again bit for bit. So a change of
 // a formula, of the order of a sum or of a sentence in a reason is a new
@@ -38,62 +36,59 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Version is the version of all families of this module, because they share
-// most of what they decide with. Where one family alone changes it gets a
-// number of its own. The next number is 5: programs of 0.1.0 recorded 3 before
-// the numbering began anew. Earlier versions that are made again are in
-// [Earlier].
+// Version is the version of all families of this module, because they share most of their code
+// for decisions. If one family alone changes it gets a number of its own. The next number is 5:
+// programs of 0.1.0 recorded 3 before the numbering began anew. [Earlier] has the versions
+// whose decisions can still be made again.
 const Version = 4
 
 // Module is the Go module of campaignd's own families.
 const Module = "github.com/campaignd/campaignd"
 
-// Policy makes the decisions of one campaign. It may keep what it has computed,
-// to save time; a decision never depends on that. Several goroutines may use it
-// at the same time: readers of a campaign share it.
+// Policy makes the decisions of one campaign. It may cache computations, to save time; a
+// decision never depends on that. Several goroutines may use it at the same time: readers of a
+// campaign share it.
 type Policy interface {
 	// Decide returns the next step. It is deterministic in (view, seed). A
 	// cancelled context is an error, never a decision on a shorter search.
 	Decide(ctx context.Context, v View, seed uint64) (Decision, error)
-	// Needs says which models the decisions read.
+	// Needs returns the models that the decisions read.
 	Needs() Needs
 }
 
-// Needs says which models the engine fits and keeps for a policy.
+// Needs lists the models that the engine fits and keeps for a policy.
 type Needs struct {
 	// Objective is set where decisions read the model of the objective. Where
 	// they do not, it is fitted only once, for the campaign's result.
 	Objective bool
-	// Belief is how what each expert believes is modeled; nil where no decision
-	// reads it.
+	// Belief describes the model of each expert's belief; nil if no decision reads it.
 	Belief *belief.Needs
-	// Preference is the model of what each expert prefers; its Form is empty
-	// where no decision reads one.
+	// Preference describes the model of each expert's preference; its Form is empty if no
+	// decision reads one.
 	Preference preference.Needs
-	// Compared is how many compositions each initial comparison orders; 0: as
-	// many as the belief is learned from, else two.
+	// Compared is the number of compositions that each initial comparison orders; 0: as many as
+	// the belief is learned from, else two.
 	Compared int
 }
 
-// View is what a policy may see: the state of the campaign and the models, all
-// of the same event. It is read-only.
+// View is a policy's view: the state of the campaign and the models, all of the same event. It
+// is read-only.
 type View struct {
 	Campaign *campaign.State
 	Space    *space.Space
-	// Models are those of the quantities, what is sought first: see [View.Objective()].
+	// Models are those of the quantities, that of the objective first: see [View.Objective()].
 	Models quantity.Models
-	// Feasibility is nil until an experiment has failed; FeasibilityError says
-	// why there is no model in spite of that.
+	// Feasibility is nil until an experiment has failed; FeasibilityError says why the model is
+	// missing in spite of that.
 	Feasibility      *feasibility.Model
 	FeasibilityError error
-	// Version2 is set in the view that decisions of version 2 were made from: they
-	// name as closest to the constraints what keeps them most probably
-	// ([seek.MostProbable]), and know a constant objective as its model does
+	// Version2 is set in the view that decisions of version 2 were made from: they name the
+	// composition that most probably keeps the constraints as the closest to them
+	// ([seek.MostProbable]), and give a constant objective its model's spread
 	// ([seek.Problem.Spreads]).
 	Version2 bool
-	// Beliefs has one entry for each expert of the definition, in its order;
-	// nil before the expert's first fit, and where BeliefErrors says why there
-	// is no model in spite of it.
+	// Beliefs has one entry for each expert of the definition, in its order; nil before the
+	// expert's first fit, and where BeliefErrors says why the model is missing in spite of it.
 	Beliefs      []*belief.Model
 	BeliefErrors []error
 	// Preferences and PreferenceErrors are the same for the models of their
@@ -102,15 +97,14 @@ type View struct {
 	PreferenceErrors []error
 }
 
-// Objective is the model of what is sought, of a trade-off that of the first objective:
-// nil before the first fit, and where ObjectiveError says why there is no model in spite
-// of a fit.
+// Objective is the model of the objective, of a trade-off that of the first one: nil before the
+// first fit, and where ObjectiveError says why the model is missing in spite of a fit.
 func (v View) Objective() *quantity.Model { return v.Models.Objective() }
 
-// ObjectiveError says why there is no model in spite of a fit.
+// ObjectiveError says why the model is missing in spite of a fit.
 func (v View) ObjectiveError() error { return v.Models.Failure() }
 
-// Helper is a policy that weighs what each expert's answers have shown so far.
+// Helper is a policy that weighs the evidence from each expert's answers so far.
 type Helper interface {
 	// Helps returns that, in the order of the experts; nil without a model of
 	// the objective. An expert whose answers cannot be weighed is left out.
@@ -125,23 +119,22 @@ type Informer interface {
 	Informed(ctx context.Context, v View) (*quantity.Model, error)
 }
 
-// Help is what an expert's answers have shown so far: what people mean by trust
-// in an expert. It is not the weight λ with which the expert's belief bends a
-// choice; that falls while the expert may accept what is chosen.
+// Help is the evidence from an expert's answers so far: what people mean by trust in an expert.
+// It is not the weight λ with which the expert's belief bends a choice; that falls while the
+// expert may accept the choice.
 type Help struct {
 	Expert string `json:"expert"`
 	// Kind is that of the answers where answers are measurements, as in
 	// [events.AnswersWeighed], with an entry for each kind; else empty.
 	Kind string `json:"kind,omitempty"`
-	// Quantity is what they are about, where experts estimate single quantities;
-	// empty for what is sought as a whole.
+	// Quantity is their subject, if experts estimate single quantities; empty for the objective
+	// as a whole.
 	Quantity string `json:"quantity,omitempty"`
 	// Labels counts the labels that the estimate rests on; without any, Helps
 	// is the prior.
 	Labels int `json:"labels"`
-	// Helps is the probability that the labels agree with what is measured,
-	// Misleads that they contradict it. The rest, 1 − Helps − Misleads, is that
-	// they are unrelated.
+	// Helps is the probability that the labels agree with the measurements, Misleads that they
+	// contradict it. The rest, 1 − Helps − Misleads, is that they are unrelated.
 	Helps    float64 `json:"helps"`
 	Misleads float64 `json:"misleads"`
 	// Worth is how much information one answer holds, relative to one
@@ -149,19 +142,19 @@ type Help struct {
 	Worth float64 `json:"worth,omitempty"`
 }
 
-// Consulter is a policy that decides on what a program of the user's proposes
-// (see [events.MethodAnswered]).
+// Consulter is a policy that decides on the proposals of a user's program (see
+// [events.MethodAnswered]).
 type Consulter interface {
-	// Consults reports whether the program is to be asked before the next decision
-	// is made, and what was wrong with each of its answers so far, in words.
-	// Whatever it answers, it is asked a bounded number of times.
+	// Consults reports whether the program is to be asked before the next decision is made, and
+	// the fault of each of its answers so far, in words. It is asked a bounded number of times,
+	// even if all its answers are faulty.
 	Consults(s *campaign.State, sp *space.Space) (wanted bool, refused []string)
 }
 
 // Preferrer is a policy of campaigns without measurements.
 type Preferrer interface {
-	// Preferred returns what each expert prefers to everything else so far;
-	// experts who have said nothing yet are left out.
+	// Preferred returns each expert's best composition so far; experts who have said nothing
+	// yet are left out.
 	Preferred(ctx context.Context, v View) ([]Best, error)
 }
 

@@ -6,17 +6,17 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// PartSettings is implemented by the settings of a rule that describes other
-// parts better than their own rules do: what it means, together with this rule,
-// that trust is "none" or handover "never".
+// PartSettings is implemented by the settings of a rule that describes other parts better than
+// their own rules do: the meaning, together with this rule, of trust "none" or handover
+// "never".
 type PartSettings interface {
-	// PartWords says in a line, for people, what happens in that part.
+	// PartWords describes that part in a line, for people.
 	PartWords(part Part) string
 }
 
-// CheckTrust returns the faults that any rule of trust, given by its name, has
-// in a campaign without experts, or without a model whose choice it could bend.
-// searches says that the rule of next searches a model.
+// CheckTrust returns the faults that any rule of trust, given by its name, has in a campaign
+// without experts, or without a model whose choice it could bend. searches is set if the rule
+// of next searches a model.
 func CheckTrust(def *definition.Campaign, name string, searches bool) []definition.Fault {
 	var faults []definition.Fault
 	at := definition.At("policy", "trust")
@@ -35,9 +35,9 @@ func CheckTrust(def *definition.Campaign, name string, searches bool) []definiti
 	return faults
 }
 
-// Has returns an error where a complete definition lacks a setting of a rule;
-// there says whether it is set. campaignd writes every default into the
-// definition it records, so a definition that lacks one is not its own.
+// Has returns an error if a complete definition lacks a setting of a rule; there is set if it
+// has it. campaignd writes every default into the definition it records, so a definition that
+// lacks one is not its own.
 func Has(rule, setting string, there bool) error {
 	if there {
 		return nil

@@ -28,10 +28,9 @@ func Diff(from, to definition.Campaign) []events.Change {
 	return changes
 }
 
-// plain is a definition, or a part of one, as maps, slices and json.Numbers. It
-// panics on what cannot be written as JSON: a definition was read from it.
-// Numbers keep their text (json.Number): two that differ in the last digit are a
-// change.
+// plain is a definition, or a part of one, as maps, slices and json.Numbers. It panics on
+// values that cannot be written as JSON: a definition was read from it. Numbers keep their text
+// (json.Number): two that differ in the last digit are a change.
 func plain(def any) any {
 	data, err := json.Marshal(def)
 	if err != nil {
@@ -49,10 +48,9 @@ func plain(def any) any {
 // absent stands for a missing field, which is not the same as a null.
 type absent struct{}
 
-// diff appends the changes between two trees of [plain], both at the pointer.
-// The order of the changes is fixed, since they are recorded. Objects and lists
-// are gone into where both sides are one; anything else that differs is one
-// change, as is a number that became an object.
+// diff appends the changes between two trees of [plain], both at the pointer. The order of the
+// changes is fixed, since they are recorded. Objects and lists are compared by their entries if
+// both sides are one; any other difference is one change, as is a number that became an object.
 func diff(pointer string, from, to any, changes *[]events.Change) {
 	if reflect.DeepEqual(from, to) {
 		return
@@ -94,9 +92,9 @@ func grows(pointer string) bool {
 	return len(steps) == 4 && steps[1] == "parameters" && (steps[3] == "categories" || steps[3] == "values")
 }
 
-// diffGrown appends what was added to a list and what was removed. It reports
-// false, and appends nothing, where that does not describe the change: entries
-// were renamed, or stand in another order.
+// diffGrown appends the additions to a list and the removals. It reports false, and appends
+// nothing, if these do not describe the change: entries were renamed, or stand in another
+// order.
 //
 // Without it a category that is added in front would look like a change of every
 // category behind it.
@@ -148,8 +146,8 @@ func element(list []any, i int) any {
 	return absent{}
 }
 
-// text is a value as JSON, as it stands in an event; empty for an absent one. It
-// is what an auditor reads: HTML characters stay as they are.
+// text is a value as JSON, as it stands in an event; empty for an absent one. Auditors read it:
+// HTML characters stay as they are.
 func text(v any) string {
 	if _, ok := v.(absent); ok {
 		return ""
@@ -172,19 +170,18 @@ type AmendError struct {
 	Imagined bool
 }
 
-// Refusal is what is not allowed at one place for one reason.
+// Refusal holds the forbidden changes at one place, for one reason.
 type Refusal struct {
 	// Place says where, as in `parameters[0] "solvent"`, `initial` or `budget`.
 	Place string
-	// Changes are what is not allowed there; none where it is the new
-	// definition that has a fault.
+	// Changes are the forbidden changes there; none if the new definition itself has a fault.
 	Changes []events.Change
-	// Reason says why not, and what can be done instead.
+	// Reason gives the reason, and the remedy.
 	Reason string
 }
 
-// What says what is not allowed, relative to the place: "categories: DMF
-// removed". It is empty where that is the place itself.
+// What describes the forbidden change, relative to the place: "categories: DMF removed". It is
+// empty where that is the place itself.
 func (r Refusal) What() string {
 	parts := make([]string, len(r.Changes))
 	for i, c := range r.Changes {
@@ -200,8 +197,8 @@ func (r Refusal) What() string {
 	return strings.Join(parts, ", ")
 }
 
-// Text says what is not allowed and why not, in a line. It is for pages and
-// programs; a terminal has it in two lines.
+// Text gives the forbidden change and the reason, in a line. It is for pages and programs; a
+// terminal shows two lines.
 func (r Refusal) Text() string {
 	if what := r.What(); what != "" {
 		return what + ": " + r.Reason
@@ -209,9 +206,9 @@ func (r Refusal) Text() string {
 	return r.Reason
 }
 
-// elementSteps is the number of steps of a path that name an element of the
-// file: an entry of a list of named things, or a key. It is where a message
-// stops naming the place and begins to name what changes there.
+// elementSteps is the number of steps of a path that name an element of the file: an entry of a
+// list of named things, or a key. A message names the place up to there, and the change behind
+// it.
 func elementSteps(steps []string) int {
 	if len(steps) < 2 {
 		return len(steps)
@@ -241,10 +238,9 @@ func inWords(steps []string) string {
 	return b.String()
 }
 
-// placeOf names the element of the file that a path leads to. The name is
-// added, since people know their parameters by name and not by number. The
-// definition is the one before the change, in which the index means what the
-// person knows.
+// placeOf names the element of the file that a path leads to. The name is added, since people
+// know their parameters by name and not by number. The definition is the one before the change,
+// whose indices the person knows.
 func placeOf(def definition.Campaign, steps []string) string {
 	n := elementSteps(steps)
 	place := inWords(steps[:n])
@@ -272,8 +268,7 @@ func placeOf(def definition.Campaign, steps []string) string {
 	return place
 }
 
-// change writes what becomes of a value. Of an entry with a name it writes the
-// name alone.
+// change writes a value's change. For an entry with a name it writes the name alone.
 func change(c events.Change) string {
 	short := func(value string) string {
 		var named struct{ Name string }
@@ -311,7 +306,7 @@ func (e *AmendError) Error() string {
 	return b.String() + "\n" + last
 }
 
-// Consequence says, in a sentence, what came of it.
+// Consequence gives the consequence of the refusal in a sentence.
 func (e *AmendError) Consequence() string {
 	if e.Imagined {
 		return "Nothing was imagined."
@@ -319,10 +314,10 @@ func (e *AmendError) Consequence() string {
 	return "Nothing was changed."
 }
 
-// defaultInitial is how a campaign would begin if its file did not mention the
-// experts' initial answers: how many there are follows from the policy. All
-// three are pointers: nil is what a file leaves out. The definition is a copy,
-// whose pointers are replaced and not written through.
+// defaultInitial is the beginning of a campaign whose file does not mention the experts'
+// initial answers: the policy determines their numbers. All three are pointers: nil where the
+// file leaves them out. The definition is a copy, whose pointers are replaced and not written
+// through.
 func defaultInitial(reg registry.Registry, def definition.Campaign) definition.Initial {
 	def.Initial.Labels = nil
 	def.Initial.Comparisons = nil
@@ -330,18 +325,17 @@ func defaultInitial(reg registry.Registry, def definition.Campaign) definition.I
 	return Complete(reg, def).Initial
 }
 
-// timesOfExperts are the settings of an expert that can change while the
-// campaign is under way. None of them changes what an answer means.
+// timesOfExperts are the settings of an expert that can change while the campaign is under way.
+// None of them changes the meaning of an answer.
 var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_takes"}
 
 // Amend returns the changes that lead from one completed definition of a
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, cost, stop, policy and model, with all their settings;
-//   - what sources cost;
-//   - further quantities, whose values count from what was reported before; all
-//     of a quantity but its name and unit; and what is sought of them, and under
-//     which constraints on outcomes;
+//   - the costs of sources;
+//   - further quantities, whose values reported before count; all of a quantity but its name
+//     and unit; the objective, and the constraints on outcomes;
 //   - min and max of a parameter, further categories (with descriptors where its
 //     others have them) and further values;
 //   - further excluded regions;
@@ -356,8 +350,8 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // [Validate], and the old one did. Equal definitions give no changes and no error, and
 // neither do other spellings of units ([Respelled]).
 //
-// What may change is what does not alter the meaning of what was measured or
-// answered so far. Both definitions must be complete; neither is changed.
+// A change is allowed if it does not alter the meaning of the measurements and answers so far.
+// Both definitions must be complete; neither is changed.
 func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change, error) {
 	new = Respelled(old, new)
 	changes := Diff(old, new)
@@ -373,15 +367,14 @@ func Amend(reg registry.Registry, old, new definition.Campaign) ([]events.Change
 	return changes, nil
 }
 
-// Forbidden returns what [Amend] would refuse of the changes between two
-// definitions, whether or not the new one passes [Validate]; nil where all are
-// allowed.
+// Forbidden returns the changes between two definitions that [Amend] would refuse, whether or
+// not the new one passes [Validate]; nil where all are allowed.
 func Forbidden(reg registry.Registry, old, new definition.Campaign) []Refusal {
 	return forbidden(reg, old, new, Diff(old, new))
 }
 
-// Unsound returns what [Validate] finds wrong with a new definition that was not
-// wrong before, each fault with its place and remedy.
+// Unsound returns the faults that [Validate] finds in a new definition and not in the old one,
+// each with its place and remedy.
 func Unsound(reg registry.Registry, old, new definition.Campaign) (refused []Refusal) {
 	for _, f := range further(reg, old, new) {
 		reason := f.Message
@@ -393,7 +386,7 @@ func Unsound(reg registry.Registry, old, new definition.Campaign) (refused []Ref
 	return refused
 }
 
-// refuseAs appends a refusal. One cause at one place is said once.
+// refuseAs appends a refusal. One cause at one place is mentioned once.
 func refuseAs(refused []Refusal, place, reason string, changes ...events.Change) []Refusal {
 	for i := range refused {
 		if r := &refused[i]; r.Place == place && r.Reason == reason {
@@ -459,8 +452,8 @@ func pointer(p path) string {
 	return b.String()
 }
 
-// refuse says why a change is not allowed, "" if it is. follow names the
-// initial settings whose default changes with the policy.
+// refuse gives the reason that a change is not allowed, "" if it is. follow names the initial
+// settings whose default changes with the policy.
 //
 // A field that has no case is refused: a new setting has to be allowed here on
 // purpose.
@@ -513,12 +506,11 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	return "this cannot be changed while the campaign is under way"
 }
 
-// refuseParameter is refuse for a change of a parameter. Bounds may move both
-// ways: what was measured outside stays measured, and is asked for no more.
+// refuseParameter is refuse for a change of a parameter. Bounds may move both ways:
+// compositions measured outside stay measured, and are not requested any more.
 //
-// The parameters are what the models' coordinates mean: none can come or go.
-// Further values and categories add compositions and leave those that were
-// measured what they are.
+// The parameters are the models' coordinates: none can come or go. Further values and
+// categories add compositions and leave the measured ones unchanged.
 func refuseParameter(c events.Change, steps []string) string {
 	if len(steps) < 3 {
 		return "parameters can neither be added nor removed; " +

@@ -10,12 +10,11 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Begun returns the definition that this file gives for a campaign that has
-// begun with another. What the file leaves to campaignd stays as the campaign
-// began: the size and kind of the initial design, which follow from the space
-// and the budget and would change with an amendment of these, and the absence
-// of settings that this program has and the one that began the campaign had
-// not.
+// Begun returns the definition that this file gives for a campaign that has begun with another.
+// Settings that the file leaves to campaignd stay as the campaign began: the size and kind of
+// the initial design, which follow from the space and the budget and would change with an
+// amendment of these, and the absence of settings that this program has and the one that began
+// the campaign had not.
 //
 // Without it, `amend` and `run` would find differences in a file that no one has
 // touched, after each new version of the program.
@@ -42,11 +41,11 @@ func CompleteBegun(reg registry.Registry, def, begun definition.Campaign) defini
 // without such a setting means what it meant then, so that neither a decision
 // of the campaign nor its audit changes.
 //
-// It needs no list of settings and versions: the difference between what was
-// recorded and what completing it adds today is that list.
+// It needs no list of settings and versions: the additions of completing the recorded
+// definition today are that list.
 func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) definition.Campaign {
 	sayings, tree := plain(said), plain(def)
-	// What completing the begun definition adds today is what its program did
+	// The settings that completing the begun definition adds today are those its program did
 	// not know.
 	for _, later := range Diff(begun, Complete(reg, begun)) {
 		steps := strings.Split(later.Path, "/")[1:]
@@ -62,9 +61,8 @@ func withoutLater(reg registry.Registry, def, said, begun definition.Campaign) d
 	return without
 }
 
-// under returns the object at a path of a tree, nil where there is none.
-// Deleting from the nil map that it returns does nothing, which is what callers
-// rely on.
+// under returns the object at a path of a tree, or nil. Callers rely on it that deleting from a
+// nil map does nothing.
 func under(tree any, path []string) map[string]any {
 	for _, step := range path {
 		switch at := tree.(type) {
@@ -82,8 +80,8 @@ func under(tree any, path []string) map[string]any {
 	return object
 }
 
-// fromPlain is the definition of which [plain] makes a tree. Numbers pass
-// through as text, so that none changes in the last digit.
+// fromPlain returns the definition that a tree of [plain] stands for. Numbers pass through as
+// text, so that none changes in the last digit.
 func fromPlain(tree any) (def definition.Campaign, err error) {
 	data, err := json.Marshal(tree)
 	if err != nil {

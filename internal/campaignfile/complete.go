@@ -35,14 +35,13 @@ const (
 	defaultGiveUpAfter = definition.Duration(24 * time.Hour)
 )
 
-// Complete returns the definition with every default written out; of a complete
-// definition it returns an equal one. It does not change def, and shares with
-// it only what it leaves unchanged. def may be faulty: its faults stay, and
-// [Validate] reports them.
+// Complete returns the definition with every default written out; of a complete definition it
+// returns an equal one. It does not change def, and shares only unchanged parts with it. def
+// may be faulty: its faults stay, and [Validate] reports them.
 //
-// The order matters. Drivers and channels come first, because rules ask whether
-// experts are people; then the policy, because what experts are asked first
-// follows from it; then the initial design.
+// The order matters. Drivers and channels come first, because rules ask whether experts are
+// people; then the policy, because it determines the experts' initial questions; then the
+// initial design.
 //
 // Everything behind it (engine, policies, audit) reads a complete definition and
 // has no defaults of its own.
@@ -83,8 +82,8 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 	return def
 }
 
-// completeFidelity declares the choice between sources, where the file leaves it to
-// them, and what each costs. The target of sources is the last where none is named.
+// completeFidelity declares the choice between sources, where the file leaves it to them, and
+// the cost of each. The target of sources is the last if none is named.
 func completeFidelity(def *definition.Campaign) {
 	f := &def.Fidelity
 	if len(f.Sources) == 0 {
@@ -141,9 +140,9 @@ func completePreference(def *definition.Campaign) {
 	}
 }
 
-// completeOutcomes writes formulas in their canonical form: those that quantities
-// follow from, constraints, with their confidence, the cost, and bounds of the
-// target. What cannot be read is left for Validate.
+// completeOutcomes writes formulas in their canonical form: those that quantities follow from,
+// constraints, with their confidence, the cost, and bounds of the target. Unreadable ones are
+// left for Validate.
 func completeOutcomes(def *definition.Campaign) {
 	def.Quantities = slices.Clone(def.Quantities)
 	for i := range def.Quantities {
@@ -204,7 +203,7 @@ func completeBounds(def *definition.Campaign) {
 	}
 }
 
-// unitsOf are the units of what a formula may name.
+// unitsOf are the units of the names that a formula may use.
 func unitsOf(def *definition.Campaign) map[string]string {
 	units := make(map[string]string)
 	for _, p := range def.Parameters {
@@ -344,10 +343,9 @@ func modelsUtility(def definition.Campaign) bool {
 	return !def.Measures() && def.Model.Utility != (definition.Utility{})
 }
 
-// completeInitial returns the initial design and initial questions with
-// defaults. A space with categories begins with a design that covers them.
-// Counts of labels, comparisons and estimates that a method needs its rules have
-// set before; what is left open is none.
+// completeInitial returns the initial design and initial questions with defaults. A space with
+// categories begins with a design that covers them. A method's rules have set the counts of
+// labels, comparisons and estimates that it needs before; a count left open is 0.
 func completeInitial(def definition.Campaign) definition.Initial {
 	in := def.Initial
 	if len(in.Points) > 0 {
@@ -383,17 +381,15 @@ const (
 	largestPart      = 4
 )
 
-// defaultExperiments is how many initial experiments show a space: two for each
-// free parameter, and at least one for each category of a parameter whose
-// categories are unrelated, as far as a part of the budget allows
-// (docs/results-journal.md has the measurements). They are no fewer than may be under way at
-// once: nothing is chosen by a model before they are known, and a plate whose other
-// wells stay empty costs as much.
+// defaultExperiments is the number of initial experiments that show a space: two for each free
+// parameter, and at least one for each category of a parameter whose categories are unrelated,
+// as far as a part of the budget allows (docs/results-journal.md has the measurements). They
+// are no fewer than may be under way at once: nothing is chosen by a model before they are
+// known, and a plate whose other wells stay empty costs as much.
 //
-// The categories of a parameter count only as far as all of them fit: a design
-// that shows some of them says nothing about the others, and costs the rest of
-// the budget. A change here is a change of a default: campaigns that have begun
-// keep what is recorded.
+// The categories of a parameter count only as far as all of them fit: a design that shows some
+// of them tells nothing about the others, and costs the rest of the budget. A change here is a
+// change of a default: campaigns that have begun keep their recorded number.
 func defaultExperiments(def definition.Campaign) int {
 	if !def.Measures() {
 		return 0

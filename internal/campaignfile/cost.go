@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// cost checks what is said of the cost of experiments: it can be read, it is of
-// something that is known, and the policy can weigh it.
+// cost validates the cost of experiments: it can be read, it depends on known values alone, and
+// the policy can weigh it.
 func (v *validator) cost() {
 	c, here := v.def.Cost, at("cost")
 	if c.IsZero() {
@@ -89,7 +89,7 @@ func (v *validator) costFormula() {
 	}
 }
 
-// costText says what an experiment costs.
+// costText describes the cost of an experiment.
 func costText(def *definition.Campaign) string {
 	text := "an experiment costs "
 	if computed.CostOfSource(def) {

@@ -16,15 +16,13 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Explain says in words what a completed definition means: what is varied and
-// within which limits, what is sought, how the campaign begins, how it goes on,
-// and when it ends. It makes no estimates. Each rule, driver and channel
-// contributes its own words.
+// Explain puts the meaning of a completed definition into words: the parameters and their
+// limits, the objective, how the campaign begins, how it goes on, and when it ends. It makes no
+// estimates. Each rule, driver and channel contributes its own words.
 //
-// It is for a person who wants to know whether the file says what they mean; a
-// program reads the definition. What cannot be read is "?", since a faulty
-// definition can be explained too. How many compositions there are is left out once
-// ctx is done.
+// It is for a person who wants to know whether the file says what they mean; a program reads
+// the definition. An unreadable part is "?", since a faulty definition can be explained too.
+// The number of compositions is left out once ctx is done.
 func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
@@ -82,9 +80,9 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 	return b.String()
 }
 
-// explainSpace lists parameters, constraints and excluded regions, and counts
-// what is left: degrees of freedom, or compositions. Degrees of freedom are
-// those of the numbers and categories together, less the independent equalities.
+// explainSpace lists parameters, constraints and excluded regions, and counts the remaining
+// degrees of freedom, or compositions. Degrees of freedom are those of the numbers and
+// categories together, less the independent equalities.
 func explainSpace(ctx context.Context, reg registry.Registry, b *strings.Builder, def definition.Campaign) {
 	b.WriteString("\nWhat is varied\n")
 	table := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
@@ -133,7 +131,7 @@ func explainSpace(ctx context.Context, reg registry.Registry, b *strings.Builder
 	b.WriteString("\n")
 }
 
-// rangeText is what a parameter can be, with its unit.
+// rangeText gives a parameter's possible values, with the unit.
 func rangeText(p definition.Parameter) string {
 	switch {
 	case p.Categories != nil:
@@ -257,8 +255,7 @@ func equalityRank(def definition.Campaign) int {
 	return rank
 }
 
-// quantityText says what a declared quantity is, what is done with it, and when
-// it comes.
+// quantityText describes a declared quantity, its use, and the time of its arrival.
 func quantityText(q *definition.QuantityDef) string {
 	text := q.Name
 	if q.Unit != "" {
@@ -267,8 +264,8 @@ func quantityText(q *definition.QuantityDef) string {
 	return text + ": " + treatmentText(q) + arrivalText(q)
 }
 
-// arrivalText says that a quantity comes after its experiment has ended; "" where
-// it does not.
+// arrivalText describes the arrival of a quantity after its experiment has ended; "" if it does
+// not arrive later.
 func arrivalText(q *definition.QuantityDef) string {
 	switch {
 	case q == nil || !q.Later():
@@ -279,8 +276,8 @@ func arrivalText(q *definition.QuantityDef) string {
 	return "; arrives later, however long that takes"
 }
 
-// laterText says what happens while quantities are still to arrive; "" where all
-// come with the results.
+// laterText describes the campaign while quantities are still to arrive; "" if all come with
+// the results.
 func laterText(def *definition.Campaign) string {
 	var names []string
 	for _, q := range def.Quantities {
@@ -295,7 +292,7 @@ func laterText(def *definition.Campaign) string {
 		"once the budget is spent, the campaign ends when they are there or missing"
 }
 
-// treatmentText says what is done with a declared quantity.
+// treatmentText describes the use of a declared quantity.
 func treatmentText(q *definition.QuantityDef) (text string) {
 	switch {
 	case q.From != "":
@@ -326,8 +323,7 @@ func treatmentText(q *definition.QuantityDef) (text string) {
 	return text + " it counts as missing"
 }
 
-// objectiveText says what is known of the measurements: noise, plausible
-// results, repetitions.
+// objectiveText describes the measurements: noise, plausible results, repetitions.
 func objectiveText(def definition.Campaign) string {
 	o := def.Sought()
 	if text := severalText(def, o); text != "" {
@@ -360,9 +356,9 @@ func objectiveText(def definition.Campaign) string {
 	return text
 }
 
-// initialText says how a campaign begins. Pointers may be nil where the
-// definition was not completed. The experiments come first, then what each
-// expert is asked, then how long that is waited for.
+// initialText describes the beginning of a campaign. Pointers may be nil if the definition was
+// not completed. The experiments come first, then the questions to each expert, then the wait
+// for the answers.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
 	n := 0
@@ -406,9 +402,8 @@ func initialText(def definition.Campaign) string {
 	return text + waitText(def)
 }
 
-// waitText says how long the campaign waits for the answers that people are
-// asked for at first, and what happens then; empty where it does not wait for
-// people.
+// waitText describes how long the campaign waits for people's initial answers, and what
+// follows; empty if it does not wait for people.
 //
 // Its cases are those of Core.Expiry of the engine: no wait, a deadline for each
 // answer, one for all.
@@ -452,8 +447,8 @@ func waitText(def definition.Campaign) string {
 	return fmt.Sprintf("; the campaign waits up to %s for %s to answer all of it; then it goes on without the rest", in.Wait, who)
 }
 
-// instrumentText is the driver's words for its settings. What cannot be read is
-// named by [Validate], and not here a second time.
+// instrumentText is the driver's words for its settings. [Validate] names unreadable settings,
+// so that they are not named here a second time.
 func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	settings, err := reg.InstrumentSettings(&def)
 	if err != nil {
@@ -462,9 +457,8 @@ func instrumentText(reg registry.Registry, def definition.Campaign) string {
 	return settings.Words(&def)
 }
 
-// expertText says how an expert is asked, how long for, and what they have
-// stated beforehand. What is not set is not said: most experts have a line of a
-// few words.
+// expertText describes how an expert is asked, for how long, and the belief stated beforehand.
+// Settings that are absent are not mentioned: most experts have a line of a few words.
 func expertText(reg registry.Registry, def definition.Campaign, e definition.Expert) string {
 	text := e.Name
 	if settings, err := reg.ExpertSettings(e); err == nil {

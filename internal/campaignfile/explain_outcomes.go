@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/formula"
 )
 
-// soughtText says what a campaign seeks: "maximize conductivity (mS/cm)".
+// soughtText describes a campaign's objective: "maximize conductivity (mS/cm)".
 func soughtText(def *definition.Campaign) string {
 	if over := def.Preferred(); over != nil {
 		parts := make([]string, len(over))
@@ -31,8 +31,7 @@ func soughtText(def *definition.Campaign) string {
 	return strings.Join(parts, ", ")
 }
 
-// severalText says what counts as better where several quantities do; "" where
-// one does.
+// severalText describes which outcomes are better if several quantities count; "" for one.
 func severalText(def definition.Campaign, o definition.Objective) string {
 	var text string
 	switch {
@@ -72,7 +71,7 @@ func experts(def *definition.Campaign) string {
 	return andList(names)
 }
 
-// betterText says which directions need not be asked.
+// betterText names the directions that need not be asked.
 func betterText(def *definition.Campaign) (text string) {
 	for _, name := range def.Preferred() {
 		if q := def.Quantity(name); q != nil && q.Better != "" {
@@ -82,7 +81,7 @@ func betterText(def *definition.Campaign) (text string) {
 	return text
 }
 
-// aims are the names of what is traded off.
+// aims returns the names of the objectives of a trade-off.
 func aims(def *definition.Campaign) (names []string) {
 	for _, a := range def.Tradeoff() {
 		names = append(names, a.Name)
@@ -109,7 +108,7 @@ func worstText(def *definition.Campaign) string {
 	return strings.Join(parts, " or ")
 }
 
-// desireText says what is desired of a quantity.
+// desireText describes the desirability of a quantity.
 func desireText(def *definition.Campaign, d *definition.Desire) string {
 	unit := ""
 	if q := def.Quantity(d.Quantity); q != nil {
@@ -126,8 +125,7 @@ func desireText(def *definition.Campaign, d *definition.Desire) string {
 	return text
 }
 
-// requirementText says what a constraint on outcomes asks for, and from when on
-// it is known.
+// requirementText describes a constraint on outcomes, and the time from which it is known.
 func requirementText(def *definition.Campaign, c definition.OutcomeConstraint) string {
 	text := "where " + c.Require
 	if _, linear := computed.Linear(def, c); linear {

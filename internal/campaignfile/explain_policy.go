@@ -10,10 +10,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// ruleText says in words what happens in a part of a policy. "none" and "never"
-// are described by another rule of the policy where that knows what it means in
-// its company (policies.PartSettings). The first such rule, in the order of the
-// parts, has the word.
+// ruleText describes a part of a policy in words. "none" and "never" are described by another
+// rule of the policy, if that knows their meaning in its company (policies.PartSettings). The
+// first such rule, in the order of the parts, describes them.
 func ruleText(reg registry.Registry, def definition.Campaign, part policies.Part) string {
 	settings, err := reg.Methods.Settings(def.Policy, part)
 	if err != nil {

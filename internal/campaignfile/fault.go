@@ -13,8 +13,8 @@ func fault(at path, message, remedy string) yamltree.Fault {
 	return yamltree.Fault{Path: at, Message: message, Remedy: remedy}
 }
 
-// formFault is a fault of form, as the schema finds them, with what is needed
-// to leave out its consequences.
+// formFault is a fault of form, as the schema finds them, with the data needed to leave out its
+// consequences.
 type formFault struct {
 	yamltree.Fault
 	// at is the field with the fault. Where a key is missing the fault's Path
@@ -22,7 +22,7 @@ type formFault struct {
 	at      path
 	onKey   bool     // the key is wrong, not its value
 	known   []string // the possible keys, where the key is unknown
-	missing bool     // there is no such key
+	missing bool     // the key is missing
 	implied bool     // a consequence of another fault: not reported
 }
 
@@ -31,7 +31,7 @@ type formFault struct {
 // file are written out before it is checked, so that the field itself may not
 // stand in the file.
 //
-// onKey points at the key instead of its value, where the key is what is wrong.
+// onKey points at the key instead of its value, for a fault of the key.
 func placed(root *yamltree.Node, f yamltree.Fault, at path, onKey bool) yamltree.Fault {
 	node, rest := root.Written(at)
 	if node == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// fidelity checks by what an experiment becomes cheaper: the parameter and its target,
-// or the sources, that it is known what they cost, and that the campaign seeks what one
-// model of compositions and fidelities can say.
+// fidelity checks how an experiment becomes cheaper: the parameter and its target, or the
+// sources, that their costs are known, and that one model of compositions and fidelities can
+// predict the campaign's objective.
 func (v *validator) fidelity() {
 	f, here := v.def.Fidelity, at("fidelity")
 	if f.IsZero() {
@@ -104,8 +104,7 @@ func (v *validator) fidelityParameter() {
 	}
 }
 
-// fidelityOf checks that what the campaign seeks, and by which policy, is something that
-// cheaper experiments can serve.
+// fidelityOf checks that cheaper experiments can serve the campaign's objective and its policy.
 func (v *validator) fidelityOf() {
 	o := v.def.Objective
 	refuse := func(p path, what, advice string) {
@@ -136,7 +135,7 @@ func (v *validator) fidelityOf() {
 	}
 }
 
-// chosenBy says how it is chosen in which way a composition is measured.
+// chosenBy describes the choice of the way in which a composition is measured.
 const chosenBy = "the way that tells most of it for its cost is taken, it itself at least every fifth time and at the end"
 
 // fidelityText says in which ways experiments are made.

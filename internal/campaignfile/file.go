@@ -12,12 +12,11 @@
 // the tree becomes a [definition.Campaign], which [Complete] fills with every
 // default and [Validate] checks.
 //
-// A campaign under way changes only by an amendment: [Diff] finds the
-// differences and [Amend] decides which are allowed; [Meant] and [File.Begun]
-// keep defaults that have changed since from looking like changes of the
-// person's. [Sound] checks a definition that a program sends. [Explain] says in
-// words what a definition means, and [Remarks] what it probably does not mean
-// to say.
+// A campaign under way changes only by an amendment: [Diff] finds the differences and [Amend]
+// decides which are allowed; [Meant] and [File.Begun] keep defaults that have changed since
+// from looking like changes of the person's. [Sound] checks a definition that a program sends.
+// [Explain] puts the meaning of a definition into words, and [Remarks] lists what its author
+// probably did not mean.
 package campaignfile
 
 import (
@@ -38,9 +37,9 @@ import (
 type File struct {
 	// Definition has every default written out.
 	Definition definition.Campaign
-	// Source is the file as it was read. Where it refers to a lab file, what
-	// that says about the names is added at its end, so that Source alone gives
-	// Definition, without a lab file.
+	// Source is the file as it was read. If it refers to a lab file, that file's entries for
+	// the names are added at its end, so that Source alone gives Definition, without a lab
+	// file.
 	Source string
 
 	said definition.Campaign // what the file says, without defaults
@@ -63,16 +62,15 @@ func Read(reg registry.Registry, path string) (*File, error) {
 	return parse(context.Background(), reg, path, data, inFolder(reg, filepath.Dir(path)), further)
 }
 
-// Parse reads a campaign file from memory; name is what messages call it.
-// Unlike [Read] it does not look for files that the campaign file names, nor
-// for a lab file.
+// Parse reads a campaign file from memory; messages call it name. Unlike [Read] it does not
+// look for files that the campaign file names, nor for a lab file.
 func Parse(reg registry.Registry, name string, data []byte) (*File, error) {
 	return ParseIn(context.Background(), reg, nil, name, data)
 }
 
-// ParseIn is [Parse] in a lab, whose instruments and experts the campaign file
-// can name; nil for none. A server reads campaign files with it: the lab file is
-// its own, and files of the sender's machine are none of its business.
+// ParseIn is [Parse] in a lab, whose instruments and experts the campaign file can name; nil
+// for none. A server reads campaign files with it: the lab file is its own, and it must not
+// read files named by the sender.
 //
 // It fails with the error of ctx once that is done: constraints of some kilobytes can
 // take minutes.
@@ -80,8 +78,8 @@ func ParseIn(ctx context.Context, reg registry.Registry, lab *labfile.File, name
 	return parse(ctx, reg, name, data, of(lab), noFurther)
 }
 
-// parse is all of reading; from is where names of the lab lead, check a further
-// check of the complete definition.
+// parse performs all steps of reading; from resolves names of the lab, check is a further check
+// of the complete definition.
 //
 // A tree that could not be read at all has only its faults of syntax; all later
 // steps collect theirs and are reported together.
@@ -112,7 +110,7 @@ func parse(
 	return &File{Definition: def, Source: source, said: said}, nil
 }
 
-// Format is how yamltree's messages call campaign files.
+// Format is the name of campaign files in yamltree's messages.
 var Format = yamltree.Format{
 	Name:    "a campaign file",
 	Subject: "campaign",
@@ -122,11 +120,10 @@ var Format = yamltree.Format{
 // consequence ends the message of a file with faults.
 const consequence = "nothing was changed"
 
-// Define returns the campaign that a tree describes, and its faults; with
-// faults the definition is empty. The tree is that of a campaign file, or
-// composed from parts of several, as studies do. A fault has the place and path
-// of the nearest node that stands in a file; where there is none it has no
-// place, and its path is that within the tree.
+// Define returns the campaign that a tree describes, and its faults; with faults the definition
+// is empty. The tree is that of a campaign file, or composed from parts of several, as studies
+// do. A fault has the place and path of the nearest node that stands in a file; without such a
+// node it has no place, and its path is that within the tree.
 func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []yamltree.Fault) {
 	refers, err := resolve(reg, root, noLab())
 	if err != nil {
@@ -136,19 +133,18 @@ func Define(reg registry.Registry, root *yamltree.Node) (definition.Campaign, []
 	return def, faults
 }
 
-// noFurther checks nothing. It is for what is read without a folder: there are
-// no files to be looked for.
+// noFurther checks nothing. It is for definitions read without a folder, where no further files
+// can be looked for.
 func noFurther(definition.Campaign) []yamltree.Fault { return nil }
 
-// define is [Define] for a tree whose references are written out, given the
-// faults of the steps before, and with a further check of the complete
-// definition. It returns the definition, what the tree says without defaults,
-// and all faults.
+// define is [Define] for a tree whose references are written out, given the faults of the steps
+// before, and with a further check of the complete definition. It returns the definition, the
+// tree's own part of it without defaults, and all faults.
 //
-// Its order: references and short forms are written out; faults of form are
-// collected, and what they break is taken out of the tree; the rest is decoded,
-// completed and checked for meaning. A fault of meaning at a place that has one
-// of form is left out, as it is mostly its echo.
+// Its order: references and short forms are written out; faults of form are collected, and the
+// broken parts are taken out of the tree; the rest is decoded, completed and checked for
+// meaning. A fault of meaning at a place that has one of form is left out, as it is mostly its
+// echo.
 func define(
 	ctx context.Context, reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
@@ -182,8 +178,8 @@ func define(
 		return definition.Campaign{}, definition.Campaign{}, faults
 	}
 
-	// Take out what broke the schema, so that the rest can be validated in the
-	// same run.
+	// Take out the parts that broke the schema, so that the rest can be validated in the same
+	// run.
 	for _, p := range syntax {
 		prune(tree, p)
 	}
@@ -265,9 +261,9 @@ func several(object map[string]any, names []string) []string {
 // for meaning: most further faults would be consequences of these.
 const maxSyntax = 500
 
-// echoes reports whether a fault of meaning at p may be the mere consequence of
-// a fault of form at, above or below the same place. It may hide a fault that is
-// none; that one shows once the other is mended.
+// echoes reports whether a fault of meaning at p may be the mere consequence of a fault of form
+// at, above or below the same place. It may hide an independent fault; that one shows once the
+// other is corrected.
 func echoes(p path, syntax []path) bool {
 	for _, q := range syntax {
 		if p.Within(q) || q.Within(p) {
@@ -280,7 +276,7 @@ func echoes(p path, syntax []path) bool {
 // prune removes the entry at p from its mapping; for an entry of a list it
 // removes the whole list.
 //
-// What is not there is no error: two faults may lie at one place.
+// A missing entry is not an error: two faults may lie at one place.
 func prune(tree map[string]any, p path) {
 	var node any = tree
 	for i, step := range p {

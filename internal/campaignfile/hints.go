@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// hintForValue is what to write instead of a value of the wrong kind, where its
-// meaning can be guessed; empty where it cannot. A wrong guess misleads, so
-// there is one only where the meaning is plain.
+// hintForValue suggests a replacement for a value of the wrong kind if its meaning can be
+// guessed, and is empty otherwise. A wrong guess misleads, so there is a hint only for a plain
+// meaning.
 func hintForValue(where path, value any) string {
 	side := len(where) == 4 && where[0] == "excluded" && where[2] == "where"
 	constraint := len(where) == 2 && where[0] == "constraints"
@@ -47,8 +47,8 @@ func hintForValue(where path, value any) string {
 // constraintExample is a constraint as campaign files have it.
 const constraintExample = "{terms: {ec: 1, dmc: 1}, at_most: 0.8}"
 
-// comparison is a formula with its relation and right side, summand a
-// coefficient and a name, signs what separates summands.
+// comparison is a formula with its relation and right side, summand a coefficient and a name,
+// signs the separators of summands.
 var (
 	comparison = regexp.MustCompile(`^(.*?)(<=|>=|==|=|≤|≥|<|>)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*$`)
 	summand    = regexp.MustCompile(`^\s*([-+]?)\s*(?:([0-9.]+)\s*\*?\s*)?([A-Za-z][A-Za-z0-9._-]*)\s*$`)
@@ -88,9 +88,8 @@ func constraintHint(text string) string {
 // experiments.
 var namesOfHowMany = []string{"n", "number", "count", "size", "samples", "trials", "runs"}
 
-// hintForKey is what to write instead of a key that campaign files do not have
-// and other programs do. It comes before the suggestion of a similar key, which
-// is about typing errors.
+// hintForKey suggests a replacement for a key that other programs have and campaign files do
+// not. It comes before the suggestion of a similar key, which is about typing errors.
 func hintForKey(where path, name string, siblings any) string {
 	parameter := len(where) == 2 && where[0] == "parameters"
 	switch {

@@ -9,14 +9,13 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// Meant returns what a file, read as wanted, means for a campaign that has a
-// definition and was begun with a recorded source. Where the file says the same
-// as that source the campaign keeps what it has. So neither a default that has
-// changed since nor a seed from the command line is a change of the file. A
-// source that this program cannot read any more is ignored: then everything in
-// the file is meant.
+// Meant returns the definition that a file, read as wanted, gives for a campaign that has a
+// definition and was begun with a recorded source. Where the file agrees with that source the
+// campaign keeps its own values. So neither a default that has changed since nor a seed from
+// the command line is a change of the file. A source that this program cannot read any more is
+// ignored: then everything in the file is meant.
 //
-// It is what `amend`, `run` and `import` compare a file by.
+// `amend`, `run` and `import` use it to compare a file with a campaign.
 func Meant(
 	reg registry.Registry, recorded definition.Campaign, source string, wanted definition.Campaign,
 ) (definition.Campaign, error) {
@@ -27,10 +26,9 @@ func Meant(
 	return fromPlain(merge(plain(before.Definition), plain(wanted), plain(recorded)))
 }
 
-// merge is a three-way merge: recorded, changed where after differs from
-// before. Lists of different lengths are not merged; the file's is taken. before
-// is what the recorded source means to this program, after what the file means,
-// recorded what the campaign has.
+// merge is a three-way merge: recorded, changed where after differs from before. Lists of
+// different lengths are not merged; the file's is taken. before is the recorded source as this
+// program completes it, after the file likewise, recorded the campaign's definition.
 func merge(before, after, recorded any) any {
 	if reflect.DeepEqual(before, after) {
 		return recorded

@@ -14,21 +14,21 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// labKey is the key that refers to the lab file: instrument: {lab: pump}. At
-// the top of a campaign file it holds what the names stand for, so that the
-// file needs no lab file. Campaigns are recorded with such a file.
+// labKey is the key that refers to the lab file: instrument: {lab: pump}. At the top of a
+// campaign file it holds the entries that the names stand for, so that the file needs no lab
+// file. Campaigns are recorded with such a file.
 const labKey = "lab"
 
-// source is where references to a lab lead. Its words are for messages; find
-// alone decides whether there is a lab.
+// source resolves references to a lab. Its words are for messages; find alone decides whether
+// there is a lab.
 type source struct {
-	// find returns what the lab names. It is called only where the campaign
-	// file refers to something that it does not explain itself, so that other
-	// files do not depend on the lab file at all. The error names the lab file.
+	// find returns the entries that the lab names. It is called only where the campaign file
+	// refers to something that it does not explain itself, so that other files do not depend on
+	// the lab file at all. The error names the lab file.
 	find func() (labfile.Named, error)
 	// where is the lab file in words: "lab.yaml".
 	where string
-	// absent says that there is no lab file, remedy what can be done.
+	// absent is the message for a missing lab file, remedy its remedy.
 	absent, remedy string
 }
 
@@ -73,13 +73,13 @@ func of(lab *labfile.File) source {
 // resolved is a campaign file with its references written out.
 type resolved struct {
 	root *yamltree.Node
-	// used is what the lab file says about the names, empty where the campaign
-	// file explains them itself. It is recorded with the campaign.
+	// used holds the lab file's entries for the names, empty if the campaign file explains them
+	// itself. It is recorded with the campaign.
 	used   labfile.Named
 	faults []formFault
 }
 
-// resolve writes out what a campaign file takes from the lab:
+// resolve writes out the entries that a campaign file takes from the lab:
 //
 //	instrument: {lab: pump, steps: …}       the keys of the lab's pump, with those given here in their place
 //	experts: [ada]                          {name: ada, …}, with the lab's keys of ada
@@ -87,8 +87,8 @@ type resolved struct {
 //
 // The error is that of a lab file that cannot be read.
 //
-// The tree is not changed: what is written out stands in a copy that shares its
-// nodes, so that places still lead into the file.
+// The tree is not changed: the expanded entries stand in a copy that shares its nodes, so that
+// places still lead into the file.
 func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved, error) {
 	r := resolver{from: from, out: resolved{root: root}}
 	own := root.Field(labKey)
@@ -131,13 +131,12 @@ type resolver struct {
 	instruments, experts []string
 }
 
-// named returns what a name stands for, nil where that is unknown. here is the
-// reference itself, entries chooses instruments or experts, and taken is the
-// list to which a name from the lab file is added.
+// named returns the entry that a name stands for, nil if that is unknown. here is the reference
+// itself, entries chooses instruments or experts, and taken is the list to which a name from
+// the lab file is added.
 //
-// The campaign file's own section comes first: a recorded file explains itself,
-// whatever the lab file says by now. If that section is faulty its names are not
-// looked for elsewhere.
+// The campaign file's own section comes first: a recorded file explains itself, even if the lab
+// file has changed since. If that section is faulty its names are not looked for elsewhere.
 func (r *resolver) named(
 	here *yamltree.Node, at path, what, name string,
 	entries func(labfile.Named) map[string]*yamltree.Node, taken *[]string,
@@ -173,9 +172,9 @@ func (r *resolver) named(
 	return nil
 }
 
-// instrument writes out the instrument's reference. Keys of the campaign file
-// take the place of the lab's. A reference that leads nowhere leaves the other
-// keys, so that these are checked all the same.
+// instrument writes out the instrument's reference. Keys of the campaign file take the place of
+// the lab's. A dangling reference leaves the other keys in place, so that they are still
+// checked.
 func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
 	here := instrument.Field(labKey)
 	rest := instrument.Without(labKey)
@@ -231,10 +230,10 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	return merged(rest, node)
 }
 
-// merged is what a campaign file says, completed by what the lab says. lab may
-// be nil, which has no keys. Keys are whole: a mapping within is not merged. A
-// person who writes a key means all of it: half of a program's settings from
-// here and half from there would be an instrument that no one has seen.
+// merged returns the campaign file's mapping, completed by the lab's. lab may be nil, which has
+// no keys. Keys are taken whole: a mapping within is not merged. A person who writes a key
+// means all of it: half of a program's settings from here and half from there would be an
+// instrument that no one has seen.
 func merged(here, lab *yamltree.Node) *yamltree.Node {
 	for _, key := range lab.Keys() {
 		if here.Field(key) == nil {
@@ -249,7 +248,7 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 // cannot be added to the text, because it has one already or is written in
 // JSON, it is the whole file as JSON.
 //
-// It is what is recorded, so a log can be read, audited and continued on a
+// The campaign records this text, so that its log can be read, audited and continued on a
 // machine without the lab file.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
 	if len(used.Instruments)+len(used.Experts) == 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Remarks say what a definition may contain but probably does not mean, one a
-// sentence. Relative paths start from dir, the folder of the campaign file.
+// Remarks name parts of a definition that are allowed but probably not meant, one a sentence.
+// Relative paths start from dir, the folder of the campaign file.
 //
 // None of them keeps a campaign from beginning. The definition must be complete
 // and valid.
@@ -61,10 +61,10 @@ func unshown(def definition.Campaign) (remarks []string) {
 	return remarks
 }
 
-// unmeasurable remarks on compositions that a person makes and that would have
-// more digits than a balance, because nothing says how finely the parameters
-// can be set. The suggested step is a hundredth of the range's power of ten; one
-// parameter is enough for the remark.
+// unmeasurable remarks on compositions that a person makes and that would have more digits than
+// a balance, because the definition does not give the resolution of the parameters. The
+// suggested step is a hundredth of the range's power of ten; one parameter is enough for the
+// remark.
 func unmeasurable(reg registry.Registry, def definition.Campaign) []string {
 	driver, _ := reg.DriverOf(&def)
 	if !driver.ByHand || len(def.Steps()) > 0 {
@@ -171,8 +171,7 @@ func unasked(reg registry.Registry, def definition.Campaign) (remarks []string) 
 	return remarks
 }
 
-// readsExperts reports whether a policy that measures asks experts, or reads
-// what they said.
+// readsExperts reports whether a policy that measures asks experts, or reads their answers.
 func readsExperts(reg registry.Registry, def definition.Campaign) bool {
 	p := def.Policy
 	next, err := reg.Methods.Settings(p, policies.Next)

@@ -7,9 +7,9 @@ import (
 	"github.com/campaignd/campaignd/internal/units"
 )
 
-// Respelled is a definition with the units of parameters and quantities written as in
-// another one of the campaign, where they are the same unit: mPa.s as mPa·s. Another
-// spelling is no change, and what was measured has the first one.
+// Respelled is a definition with the units of parameters and quantities written as in another
+// one of the campaign, where they are the same unit: mPa.s as mPa·s. Another spelling is not a
+// change, and the measurements have the first one.
 func Respelled(as, def definition.Campaign) definition.Campaign {
 	respell := func(unit *string, before string) {
 		if units.Same(*unit, before) {

@@ -29,9 +29,8 @@ type compiledSchema struct {
 	plain  any
 }
 
-// compiled holds the schemas of the registries that were asked for, by the
-// identity of their rows: compiling one takes longer than reading most files.
-// It may be used from any goroutine.
+// compiled holds the schemas of the registries used so far, by the identity of their rows:
+// compiling one takes longer than reading most files. It may be used from any goroutine.
 var compiled sync.Map
 
 // schemaOf returns the compiled schema of a registry.
@@ -115,9 +114,8 @@ func (f *faultFinder) report(at path, problem, advice string) {
 
 // collect adds the faults of the leaves of a validation error.
 //
-// The library's errors form a tree that follows the schema; causes are what a
-// person can act on, and the nodes above them are left out unless they have a
-// case here.
+// The library's errors form a tree that follows the schema; a person can act on the leaves, and
+// the nodes above them are left out unless they have a case here.
 func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 	where, value := locate(f.tree, e.InstanceLocation)
 	if name, ok := value.(string); ok && isPolicy(where) { // expand has written out those that there are
@@ -156,9 +154,8 @@ func (f *faultFinder) collect(e *jsonschema.ValidationError) {
 // isPolicy reports whether a place is the file's policy.
 func isPolicy(where path) bool { return len(where) == 1 && where[0] == "policy" }
 
-// wrongValue says what is wrong with a value of the right type; "" for other
-// kinds of error. The words are yamltree's, which the lab file and studies use
-// as well.
+// wrongValue describes the fault of a value of the right type; "" for other kinds of error. The
+// words are yamltree's, which the lab file and studies use as well.
 func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
 	switch k := k.(type) {
 	case *kind.Enum:
@@ -194,7 +191,7 @@ func wrongValue(k jsonschema.ErrorKind, where path) (problem, advice string) {
 	return "", ""
 }
 
-// unknownMethod reports a policy that is no method's name.
+// unknownMethod reports a policy that does not name a method.
 func (f *faultFinder) unknownMethod(where path, name string) {
 	advice := yamltree.Suggest(name, methodNames(f.plain))
 	if strings.HasPrefix(advice, "choose") { // from dozens: a command shows them better
@@ -203,9 +200,9 @@ func (f *faultFinder) unknownMethod(where path, name string) {
 	f.report(where, fmt.Sprintf("there is no method %q", name), advice)
 }
 
-// noBranch reports a value that has none of several forms. The first form is
-// the long one, into which expand has turned every short one, so its faults are
-// those that help. Where all forms want another type these are named together.
+// noBranch reports a value that matches none of several forms. The first form is the long one,
+// into which expand has turned every short one, so its faults are those that help. Where all
+// forms want another type these are named together.
 func (f *faultFinder) noBranch(e *jsonschema.ValidationError, where path, value any) {
 	var want []string
 	for _, cause := range e.Causes {
@@ -280,7 +277,7 @@ func choices(plain any, p path, e *jsonschema.ValidationError) string {
 	return "choose one of " + strings.Join(names, ", ")
 }
 
-// missingAdvice shows what is missing, by an example.
+// missingAdvice shows a missing key by an example.
 func missingAdvice(name string) string {
 	switch name {
 	case "parameters":
@@ -297,7 +294,7 @@ func missingAdvice(name string) string {
 	return ""
 }
 
-// patternAdvice says which form a text must have, a name's or a time's.
+// patternAdvice describes the form that a text must have, a name's or a time's.
 func patternAdvice(p path) string {
 	last := ""
 	for _, step := range p {

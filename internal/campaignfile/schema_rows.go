@@ -15,9 +15,9 @@ import (
 	"github.com/campaignd/campaignd/schemas"
 )
 
-// Schema returns the JSON Schema of campaign files that name what a registry
-// holds. campaignd's own rows are in the embedded schema, with their doc
-// comments; rows of other modules are described by the tags of their settings.
+// Schema returns the JSON Schema of campaign files that name entries of a registry. campaignd's
+// own rows are in the embedded schema, with their doc comments; rows of other modules are
+// described by the tags of their settings.
 //
 // A registry without rows of others gives the embedded text byte for byte, so
 // that `campaignd schema` and the published file agree.

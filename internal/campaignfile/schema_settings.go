@@ -9,9 +9,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// settingsSchema describes a type of settings by its fields and their tags: the name by json, what is
-// allowed by jsonschema, in the words of JSON Schema. A field without omitempty is required. It says
-// what the generator of the published schemas says, without the comments, which no program holds.
+// settingsSchema describes a type of settings by its fields and their tags: the json tag gives
+// the name, the jsonschema tag the allowed values, in the words of JSON Schema. A field without
+// omitempty is required. It matches the generator of the published schemas, apart from the
+// comments, which no program holds.
 func settingsSchema(t reflect.Type) map[string]any {
 	switch t {
 	case reflect.TypeFor[definition.Value]():
@@ -69,7 +70,7 @@ func structSchema(t reflect.Type) map[string]any {
 	return schema
 }
 
-// constrain adds to a schema what an entry of a tag says, as "minimum=0" or "uniqueItems=true".
+// constrain adds the entry of a tag, such as "minimum=0" or "uniqueItems=true", to a schema.
 // Entries of the same name are the values of a list.
 func constrain(schema map[string]any, entry string) {
 	key, text, _ := strings.Cut(entry, "=")

@@ -33,11 +33,11 @@ import (
 //	instrument: {table: rows.csv}           instrument: {table: {file: rows.csv}}
 //	instrument: {process: [./pump]}         instrument: {process: {command: [./pump]}}
 //
-// A choice without a value ("terminal:") has its default settings. What does
-// not have the expected shape is left as it is: the schema reports it.
+// A choice without a value ("terminal:") has its default settings. A value without the expected
+// shape is left as it is: the schema reports it.
 //
-// It comes before the schema, which then describes one form of each thing, and
-// changes the plain tree alone, so that places still lead to what was written.
+// It comes before the schema, which then describes one form of each thing, and changes the
+// plain tree alone, so that places still lead to the text of the file.
 func expand(reg registry.Registry, tree map[string]any) {
 	if parameters, ok := tree["parameters"].([]any); ok {
 		for _, p := range parameters {
@@ -136,8 +136,8 @@ func withProgram(root *yamltree.Node) *yamltree.Node {
 	return root.With("policy", policy.Without(next.ProcessName).With("next", rule.With(next.ProcessName, program)))
 }
 
-// expandStop writes out shares, and a target of bounds, one or a list: a number is a
-// target of what is sought.
+// expandStop writes out shares, and a target of bounds, one or a list: a number is a target of
+// the objective.
 func expandStop(stop map[string]any) {
 	expandShare(stop, "improvement")
 	expandShare(stop, "gain")
@@ -190,7 +190,7 @@ func perCent(value any) (share float64, ok bool) {
 
 var perCents = regexp.MustCompile(`^([0-9]+(?:\.[0-9]*)?)\s*%$`)
 
-// expandObjective writes out what an objective is short for.
+// expandObjective writes out the short form of an objective.
 func expandObjective(objective map[string]any) {
 	if aims, ok := objective["tradeoff"].([]any); ok {
 		for _, aim := range aims {
@@ -221,9 +221,9 @@ func expandObjective(objective map[string]any) {
 	}
 }
 
-// expandAim writes out the short form of what is maximized or minimized, and
-// returns it; "" where that is written out already. What a formula is called
-// stays as it is: what the schema wants is there, and Complete writes the rest.
+// expandAim writes out the short form of an objective, and returns it; "" if it is written out
+// already. The name of a formula stays as it is: the schema has all that it requires, and
+// Complete writes the rest.
 func expandAim(aim map[string]any) (of string) {
 	for _, goal := range []string{definition.Maximize, definition.Minimize} {
 		_, named := aim["name"]
@@ -240,10 +240,10 @@ func expandAim(aim map[string]any) (of string) {
 	return ""
 }
 
-// desirabilityName is the name of a desirability that has none of its own.
+// desirabilityName is the default name of a desirability.
 const desirabilityName = "desirability"
 
-// first is the first of a list, nil where there is none.
+// first returns the first of a list, or nil.
 func first(list []any) any {
 	if len(list) == 0 {
 		return nil
@@ -258,16 +258,15 @@ func setDefault(in map[string]any, key string, value any) {
 	}
 }
 
-// isName reports whether what is sought is the name of a quantity; otherwise it
-// is a formula.
+// isName reports whether an objective is the name of a quantity; otherwise it is a formula.
 func isName(of string) bool { return quantityName.MatchString(of) }
 
 var quantityName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// lengthen writes out a choice whose settings are left out, or given as the
-// bare value of its main setting. A bare value that the settings do not take is
-// left for the schema to report. Decoding decides what is a bare value: an
-// object of settings does not decode as the main setting's value.
+// lengthen writes out a choice whose settings are left out, or given as the bare value of its
+// main setting. A bare value that the settings do not take is left for the schema to report.
+// Decoding tells bare values apart: an object of settings does not decode as the main setting's
+// value.
 func lengthen(holder map[string]any, name string, settings definition.Settings) {
 	value, named := holder[name]
 	if !named {

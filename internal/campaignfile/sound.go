@@ -15,13 +15,12 @@ import (
 	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
-// Sound returns an error if a campaign cannot be run with a definition: it
-// breaks the schema, leaves out a default, or does not pass [Validate]. It is
-// for definitions that come from a program instead of a file. What the
-// definition before, was, leaves out may be left out: that default was
-// introduced later, and the campaign goes on as it was without it.
+// Sound returns an error if a campaign cannot be run with a definition: it breaks the schema,
+// leaves out a default, or does not pass [Validate]. It is for definitions that come from a
+// program instead of a file. A default that was, the definition before, leaves out may be left
+// out: it was introduced later, and the campaign goes on without it.
 //
-// The engine asks it of every amendment, whichever program it comes from.
+// The engine calls it for every amendment, whichever program it comes from.
 func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	text, err := json.Marshal(def)
 	if err != nil {
@@ -61,9 +60,9 @@ func Sound(reg registry.Registry, was, def definition.Campaign) error {
 	return errors.Join(errs...)
 }
 
-// further are the faults of a definition that the one before did not have: with
-// what a campaign began with it goes on, as with the candidates that its instrument
-// listed, which no file may give.
+// further returns the faults of a definition that the one before did not have: a campaign goes
+// on with what it began with, such as the candidates that its instrument listed, which no file
+// may give.
 func further(reg registry.Registry, was, def definition.Campaign) []yamltree.Fault {
 	faults := Validate(reg, def)
 	if len(faults) == 0 {

@@ -20,13 +20,13 @@ import (
 // started. Types, names of fields and single numbers are left to the schema;
 // files that the definition names are not opened.
 //
-// Later checks assume what earlier ones have found sound: the space is built
-// only from parameters, constraints and regions without a fault.
+// Later checks rely on earlier ones: the space is built only from parameters, constraints and
+// regions without a fault.
 func Validate(reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	return validate(context.Background(), reg, def)
 }
 
-// validate is [Validate] for a caller who may leave: what it returns once ctx is done is not read.
+// validate is [Validate] for a caller who may leave: its result is not read once ctx is done.
 func validate(ctx context.Context, reg registry.Registry, def definition.Campaign) []yamltree.Fault {
 	v := validator{reg: reg, def: def}
 	if v.counts(); len(v.faults) > 0 {
@@ -96,7 +96,7 @@ func (v *validator) report(p path, problem, advice string) {
 // finite is true of a number that is not given.
 func finite(x *float64) bool { return x == nil || !(math.IsNaN(*x) || math.IsInf(*x, 0)) }
 
-// parameter returns the parameter of that name, nil if there is none.
+// parameter returns the parameter of that name, or nil.
 func (v *validator) parameter(name string) *definition.Parameter {
 	for i := range v.def.Parameters {
 		if v.def.Parameters[i].Name == name {
@@ -106,9 +106,8 @@ func (v *validator) parameter(name string) *definition.Parameter {
 	return nil
 }
 
-// names returns the names of the parameters for which keep holds. They are what
-// a misspelled name is compared with: only those that would be right at that
-// place.
+// names returns the names of the parameters for which keep holds. A misspelled name is compared
+// with them: only with those that would be right at that place.
 func (v *validator) names(keep func(definition.Parameter) bool) []string {
 	var names []string
 	for _, p := range v.def.Parameters {
@@ -158,7 +157,7 @@ func (v *validator) parameters() {
 	}
 }
 
-// count is how many conditions hold. It is how "exactly one of" is checked.
+// count returns the number of conditions that hold, to check "exactly one of".
 func count(conditions ...bool) (n int) {
 	for _, c := range conditions {
 		if c {
@@ -208,8 +207,8 @@ func (v *validator) values(here path, p definition.Parameter) {
 // categories checks the names and descriptors. Either every category has the
 // same descriptors or none has any: the model measures distances by them.
 //
-// Categories are compared with the first one, so that a fault names the one
-// that differs and what it should have.
+// Categories are compared with the first one, so that a fault names the one that differs and
+// the descriptors it should have.
 func (v *validator) categories(here path, p definition.Parameter) {
 	if len(p.Categories) < 2 {
 		v.report(here.To("categories"),
@@ -249,12 +248,12 @@ func (v *validator) categories(here path, p definition.Parameter) {
 	}
 }
 
-// constraints checks that each is one comparison of a sum of numbers. Whether
-// they can hold together is for space to say.
+// constraints checks that each is one comparison of a sum of numbers. Package space checks
+// whether they can hold together.
 //
-// The terms are checked in the order of their names: a map has none, and the
-// same file must always give the same faults. A coefficient of 0 is refused,
-// since it is mostly a slip and never of use.
+// The terms are checked in the order of their names: a map has no order, and the same file must
+// always give the same faults. A coefficient of 0 is refused, since it is mostly a slip and
+// never of use.
 func (v *validator) constraints() {
 	for i, c := range v.def.Constraints {
 		here := at("constraints", i)

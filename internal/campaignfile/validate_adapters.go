@@ -45,12 +45,11 @@ func (v *validator) steps() {
 	}
 }
 
-// instrument checks that one is named where the campaign measures, and none
-// where it does not, and has its owner check the settings. What only the device
-// knows, such as its limits, is compared when it has described itself.
+// instrument checks that one is named where the campaign measures, and none where it does not,
+// and has its owner check the settings. Facts that only the device knows, such as its limits,
+// are compared when it has described itself.
 //
-// Each case ends the check: without a driver that is known nothing more can be
-// said of its settings.
+// Each case ends the check: without a known driver its settings cannot be checked.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
 	if !v.def.Measures() {
@@ -82,9 +81,9 @@ func (v *validator) instrument() {
 	v.choice(here, in.Driver, driver.Settings())
 }
 
-// choice has the owner of a choice check its settings. here is the object that
-// holds the choice. What settings mean is known to the driver, channel or rule
-// alone; this package adds their place in the file.
+// choice has the owner of a choice check its settings. here is the object that holds the
+// choice. Only the driver, channel or rule knows the meaning of settings; this package adds
+// their place in the file.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
 	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
@@ -108,11 +107,10 @@ func faultsOf(found []definition.Fault) []yamltree.Fault {
 	return faults
 }
 
-// time checks the budget of an expert's time: it has to be enough for what they
-// are asked at first.
+// time checks the budget of an expert's time: it has to suffice for the initial questions.
 //
-// A comparison is of two compositions, each of which takes AnswerTakes. A
-// simulated expert's labels are examples and take none.
+// A comparison is of two compositions, and each of them takes AnswerTakes. A simulated expert's
+// labels are examples and take none.
 func (v *validator) time(here path, e definition.Expert) {
 	switch {
 	case e.Time == 0 && e.AnswerTakes > 0:
@@ -146,8 +144,8 @@ func (v *validator) time(here path, e definition.Expert) {
 
 // experts checks names, channels, anchors and stated beliefs.
 //
-// What does not depend on how they are asked is checked first, so that a
-// mistyped channel hides no other fault.
+// Checks that do not depend on the channel come first, so that a mistyped channel hides no
+// other fault.
 func (v *validator) experts() {
 	for i, e := range v.def.Experts {
 		here := at("experts", i)
@@ -203,8 +201,8 @@ func (v *validator) anchors(here path, e definition.Expert) {
 // statedBelief checks the normal distribution that an expert states: a mean in
 // the space, and a standard deviation for each number.
 //
-// Each number needs a standard deviation of its own: there is no default width
-// for what a person is sure of. Categories have none, since the mean names one.
+// Each number needs a standard deviation of its own: no default width suits a person's
+// certainty. Categories have none, since the mean names one.
 func (v *validator) statedBelief(here path, e definition.Expert) {
 	if e.Belief == nil {
 		return

@@ -48,8 +48,8 @@ func (v *validator) estimated(here path, e definition.Expert) {
 	}
 }
 
-// decisive are the names on whose models decisions rest: of what is sought, and of
-// what is required.
+// decisive returns the names on whose models decisions rest: those of the objectives and of the
+// constraints.
 func (v *validator) decisive() (names []string) {
 	o := v.def.Objective
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// outcomes checks what is said of several quantities together: those that follow
-// from the parameters, trade-offs, desirabilities, and constraints.
+// outcomes validates the keys about several quantities together: those that follow from the
+// parameters, trade-offs, desirabilities, and constraints.
 func (v *validator) outcomes() {
 	for i := range v.def.Quantities {
 		if v.def.Quantities[i].From != "" {
@@ -52,7 +52,7 @@ func (v *validator) outcomes() {
 	}
 }
 
-// follows checks a quantity that is said to follow from the parameters.
+// follows validates a quantity that is declared to follow from the parameters.
 func (v *validator) follows(i int) {
 	q, here := v.def.Quantities[i], at("quantities", i)
 	f, err := formula.Parse(q.From)
@@ -98,7 +98,7 @@ func (v *validator) compared(here path, name string) (measured bool) {
 	return q != nil && q.From == ""
 }
 
-// few checks that what is computed is of no more measured quantities than can be
+// few checks that a computed objective does not depend on more measured quantities than can be
 // computed with.
 func (v *validator) few(here path, names []string) {
 	if n := computed.Measured(&v.def, names); n > computed.MostQuantities {
@@ -107,8 +107,8 @@ func (v *validator) few(here path, names []string) {
 	}
 }
 
-// desirability checks what is desired of each quantity: two ends between which
-// something is worth more, within what is plausible.
+// desirability validates the desirability of each quantity: two ends between which its worth
+// rises, within the plausible range.
 func (v *validator) desirability() {
 	o := v.def.Objective
 	if noiseGiven(o) || o.Min != nil || o.Max != nil || o.Unit != "" {
@@ -222,8 +222,9 @@ func (v *validator) tradeoffPolicy() {
 	}
 }
 
-// tradeoffExperts checks that experts are asked for what says something of a trade-off:
-// numbers of its quantities. What is accepted or chosen as a whole has no place in it.
+// tradeoffExperts checks that experts are asked for answers that are informative about a
+// trade-off: numbers of its quantities. Labels and choices of whole compositions have no place
+// in it.
 func (v *validator) tradeoffExperts() {
 	const (
 		whole  = "an answer about the whole says nothing of a single objective of a trade-off"
@@ -250,7 +251,7 @@ func (v *validator) tradeoffExperts() {
 	}
 }
 
-// reference checks what constraints compare with.
+// reference validates the composition that constraints compare with.
 func (v *validator) reference() {
 	r := v.def.Reference
 	switch {
@@ -281,9 +282,9 @@ func hasCategory(p definition.Parameter, name string) bool {
 	return slices.ContainsFunc(p.Categories, func(c definition.CategoryDef) bool { return c.Name == name })
 }
 
-// requirement checks a constraint on outcomes, or a bound of the target: it can be
-// read, units go together, and it can be kept and broken. It says whether something
-// in it is measured, and whether nothing is wrong with it.
+// requirement checks a constraint on outcomes, or a bound of the target: it can be read, units
+// go together, and it can be kept and broken. It reports whether something in it is measured,
+// and whether it is free of faults.
 func (v *validator) requirement(here path, require string) (measured, sound bool) {
 	if !v.def.Measures() {
 		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// preference checks the quantities among which an expert has preferences, that
-// there is one who is asked, and that the policy can work on what they say.
+// preference checks the quantities among which an expert has preferences, that an expert is
+// asked, and that the policy can work on their answers.
 func (v *validator) preference() {
 	here := at("objective", "preference", "over")
 	if o := v.def.Objective; o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {

@@ -13,9 +13,8 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// quantities checks the quantities that a campaign declares: each has a name of
-// its own and a range that something can lie in, and what is said of the
-// objective stands in one place.
+// quantities checks the quantities that a campaign declares: each has a name of its own and a
+// range that is not empty, and the objective is described in one place.
 func (v *validator) quantities() {
 	if v.def.Objective.Formula != "" {
 		v.formula()
@@ -57,7 +56,7 @@ func (v *validator) quantities() {
 	}
 }
 
-// arrives checks what is said of when a quantity comes.
+// arrives validates the time at which a quantity comes.
 func (v *validator) arrives(here path, q *definition.QuantityDef) {
 	switch {
 	case q.Later() && q.From != "":
@@ -127,7 +126,7 @@ func (v *validator) rangesOf(f *formula.Formula) map[string]formula.Range {
 // named is the quantity or parameter that a name of a formula is of.
 func named(name string) string { return strings.TrimPrefix(name, formula.Reference+".") }
 
-// formulaFault reports what is wrong with a formula, with its column.
+// formulaFault reports the fault of a formula, with its column.
 func (v *validator) formulaFault(here path, err error) {
 	var fault *formula.Fault
 	if errors.As(err, &fault) {
@@ -137,10 +136,10 @@ func (v *validator) formulaFault(here path, err error) {
 	v.report(here, err.Error(), "")
 }
 
-// noiseGiven reports whether the noise of what is sought is given.
+// noiseGiven reports whether the noise of the objective is given.
 func noiseGiven(o definition.Objective) bool { return o.Noise != nil || o.RelativeNoise != nil }
 
-// plausible checks noise and range of what is measured, where they stand.
+// plausible validates the noise and the range of measurements, where they are given.
 func (v *validator) plausible(here path, noise, relative, lo, hi *float64) {
 	if noise != nil && relative != nil {
 		v.report(here.To("noise"), "there are two of it", "write noise in the unit or in per cent, and leave relative_noise out")
@@ -155,8 +154,8 @@ func (v *validator) plausible(here path, noise, relative, lo, hi *float64) {
 	}
 }
 
-// refuseQuantity is refuse for a change of the declared quantities: what was
-// measured keeps its meaning. Further ones count from what was reported before.
+// refuseQuantity is refuse for a change of the declared quantities: measurements keep their
+// meaning. Further ones count with the values reported before.
 func refuseQuantity(c events.Change, steps []string) string {
 	switch {
 	case len(steps) <= 2 && c.From == "":
@@ -171,14 +170,14 @@ func refuseQuantity(c events.Change, steps []string) string {
 	return ""
 }
 
-// refuseObjective is refuse for a change of the objective. Where the campaign
-// declares its quantities their values are in the log, and another of them can
-// be sought; what was measured as the objective keeps its unit.
+// refuseObjective is refuse for a change of the objective. Where the campaign declares its
+// quantities their values are in the log, and another of them can be sought; measurements of
+// the objective keep their unit.
 func refuseObjective(old, new *definition.Campaign) string {
 	before, after := old.Sought(), new.Quantity(old.Sought().Name)
 	switch {
 	case before.Computed() && new.Several():
-		return "" // it was computed from what is in the log
+		return "" // it was computed from the log
 	case !new.Several():
 		return "the measurements so far are of this objective"
 	case after == nil:

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// initial checks the initial design, and what experts are asked first.
+// initial validates the initial design, and the experts' initial questions.
 //
 // Points have to be allowed, since they are measured; the designs keep to the
 // space by themselves.
@@ -56,7 +56,7 @@ func (v *validator) initial() {
 	}
 }
 
-// estimates checks how many compositions experts estimate at first: one number
+// estimates validates the number of compositions that experts estimate initially: one number
 // has no scale.
 func (v *validator) estimates() {
 	in, here := v.def.Initial, at("initial", "estimates")
@@ -96,9 +96,8 @@ func (v *validator) policy() {
 	}
 }
 
-// rule checks what a part of the policy chooses. The part is the key under
-// policy, and so the place of the fault. Its settings are checked only where
-// the rule is known, by its owner.
+// rule validates the choice in a part of the policy. The part is the key under policy, and so
+// the place of the fault. Its settings are checked only where the rule is known, by its owner.
 func (v *validator) rule(part policies.Part) {
 	here := at("policy", string(part))
 	choice := *policies.Choice(&v.def.Policy, part)
@@ -115,8 +114,8 @@ func (v *validator) rule(part policies.Part) {
 	v.choice(here, choice, rule.Settings())
 }
 
-// duel checks a campaign whose objective is what experts prefer: a rule of duel
-// in place of all others, experts, a budget of comparisons, and no experiments.
+// duel validates a campaign whose objective is the experts' preference: a rule of duel in place
+// of all others, experts, a budget of comparisons, and no experiments.
 //
 // Everything about experiments is refused and not ignored: a file with both
 // would be one whose author expects measurements.
@@ -187,8 +186,8 @@ func (v *validator) budget() {
 	}
 }
 
-// reach checks a target of bounds: something in it is measured. What the others are
-// of may follow from the parameters.
+// reach checks a target of bounds: something in it is measured. The quantities of the other
+// bounds may follow from the parameters.
 func (v *validator) reach() {
 	measured, sound := false, true
 	for i, bound := range v.def.Stop.Reach {

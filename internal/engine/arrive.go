@@ -13,19 +13,18 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// person is who reports what no instrument does.
+// person is the reporter of results that no instrument reports.
 const person = "person"
 
-// A quantity can come after its experiment has ended, as a capacity after 100
-// cycles does. The experiment is measured as soon as the others are there: it
-// has no place at the instrument and none among those under way. What is still
-// to come is awaited (see [campaign.State.Awaited]), until it is there, is said
-// to be missing, or its time is over. Whatever is said of it, a value that comes
-// afterwards counts.
+// A quantity can come after its experiment has ended, as a capacity after 100 cycles does. The
+// experiment is measured as soon as the others are there: it has no place at the instrument and
+// none among those under way. The late quantity is awaited (see [campaign.State.Awaited]),
+// until it arrives, is declared missing, or its time is over. A value that comes even later
+// still counts.
 
-// nextArrival says of a quantity that did not arrive in time that it is missing.
-// The event depends on the definition alone, so that an audit can hold it to
-// that. A campaign that has ended awaits nothing, and takes what comes.
+// nextArrival records a quantity that did not arrive in time as missing. The event depends on
+// the definition alone, so that an audit can hold it to that. A campaign that has ended awaits
+// nothing, but accepts late quantities.
 func nextArrival(c Now) (Step, error) {
 	if c.Status.Ended() {
 		return nil, nil
@@ -39,7 +38,7 @@ func nextArrival(c Now) (Step, error) {
 	return nil, nil
 }
 
-// NotArrived says of an awaited quantity that it did not arrive in time.
+// NotArrived returns the event for an awaited quantity that did not arrive in time.
 func NotArrived(s *campaign.State, a campaign.Awaited) *events.QuantityArrived {
 	within := s.Definition.Quantity(a.Quantity).AnswerWithin
 	return &events.QuantityArrived{
@@ -48,8 +47,8 @@ func NotArrived(s *campaign.State, a campaign.Awaited) *events.QuantityArrived {
 	}
 }
 
-// nextCollect asks the instrument for what its experiments are still to give. It
-// is asked for each of them, and again by the next process.
+// nextCollect asks the instrument for the late quantities of its experiments. It is asked for
+// each experiment, and again by the next process.
 func nextCollect(c Now) (Step, error) {
 	if !c.Delivers || c.Status.Ended() {
 		return nil, nil
@@ -62,10 +61,9 @@ func nextCollect(c Now) (Step, error) {
 	return nil, nil
 }
 
-// lastArrivals waits, before a campaign ends for want of experiments or of time,
-// for what its experiments are still to give: the last of them count as much as
-// the first. It is nil where nothing is awaited, and for campaigns in memory, to
-// which no one delivers.
+// lastArrivals waits, before a campaign ends for want of experiments or of time, for the late
+// quantities of its experiments: the last experiments count as much as the first. It is nil
+// where nothing is awaited, and for campaigns in memory, to which no one delivers.
 func lastArrivals(c Now) Step {
 	awaited := c.AllAwaited()
 	if awaited == nil || c.Eager {
@@ -78,7 +76,7 @@ func lastArrivals(c Now) Step {
 	return Wait{For: awaitedText(awaited), Remedies: []problem.Remedy{tell}, Until: Deadline(c)}
 }
 
-// awaitedText names what is awaited: "capacity_100 of e7 and 2 more".
+// awaitedText lists the awaited quantities: "capacity_100 of e7 and 2 more".
 func awaitedText(awaited []campaign.Awaited) string {
 	text := fmt.Sprintf("%s of %s", awaited[0].Quantity, awaited[0].Experiment)
 	if more := len(awaited) - 1; more > 0 {
@@ -87,9 +85,9 @@ func awaitedText(awaited []campaign.Awaited) string {
 	return text
 }
 
-// deliver records what a person says of quantities of an experiment that has
-// been measured: one that arrives later, or that had no value so far. What has a
-// value is corrected, not given again.
+// deliver records quantities that a person reports for an experiment already measured: one that
+// arrives later, or had no value so far. A quantity that has a value is corrected, not given
+// again.
 func deliver(s *campaign.State, x *campaign.Experiment, t Tell) ([]events.Payload, error) {
 	def := s.Definition
 	values, err := valuesIn(s, t)
@@ -139,9 +137,9 @@ func deliver(s *campaign.State, x *campaign.Experiment, t Tell) ([]events.Payloa
 // arrival is a quantity of an experiment.
 type arrival struct{ experiment, quantity string }
 
-// arrivals records what a row of a table says of an experiment that has been
-// measured, where that is new: a value that is there already, or stands in an
-// earlier row, counts once. said are those of earlier rows.
+// arrivals records the new values in a table row for an experiment already measured. A value
+// that the campaign has already, or that an earlier row gives, counts once. said holds the
+// values of earlier rows.
 func arrivals(c Now, t Tell, said map[arrival]definition.Quantity) ([]events.Payload, error) {
 	x := c.Experiment(t.Experiment)
 	switch {
@@ -188,8 +186,8 @@ func arrivals(c Now, t Tell, said map[arrival]definition.Quantity) ([]events.Pay
 	return tell(c, add, events.OriginImport, 0)
 }
 
-// There reports whether an experiment has a value of a quantity already, the same to
-// the last digit. Where it has another one it fails, and says what can be done.
+// There reports whether an experiment has a value of a quantity already, the same to the last
+// digit. If it has another one, There fails with a remedy.
 func There(s *campaign.State, experiment string, value definition.Quantity) (bool, error) {
 	had, ok := given(s.Experiment(experiment).Measurement, value.Name)
 	value = instruments.RespelledValue(s.Definition, value)
@@ -199,22 +197,22 @@ func There(s *campaign.State, experiment string, value definition.Quantity) (boo
 	return false, alreadyThere(experiment, value.Name, had)
 }
 
-// sameValue reports whether two values are one. A unit that is not said is none that
-// differs.
+// sameValue reports whether two values are the same. A missing unit does not differ from any
+// unit.
 func sameValue(a, b definition.Quantity) bool {
 	return a.Value == b.Value && (a.Unit == b.Unit || a.Unit == "" || b.Unit == "")
 }
 
-// alreadyThere refuses a value where there is one.
+// alreadyThere refuses a value for a quantity that has one.
 func alreadyThere(experiment, name string, had definition.Quantity) error {
 	return conflict(experiment, "%s of %s is there already: %s", name, experiment, written(had)).
 		With(change(experiment))
 }
 
-// Delivered returns what is recorded of quantities that an instrument gives after
-// the end of an experiment. What cannot be used is missing, with the reason, and
-// kept unread. What comes where there is a value already, or no result, is kept as
-// a note, from which a person can correct it.
+// Delivered returns the events for quantities that an instrument gives after the end of an
+// experiment. An unusable value is recorded as missing, with the reason, and kept unread. Where
+// there is a value already, or no result, the delivery is kept as a note, from which a person
+// can correct the experiment.
 func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []events.Payload {
 	x := s.Experiment(experiment)
 	var payloads, notes []events.Payload
@@ -272,8 +270,8 @@ func given(m *events.Measurement, name string) (q definition.Quantity, ok bool) 
 	return m.Of(name)
 }
 
-// delivered keeps what an instrument delivered and does not count, once: a program may
-// say it again whenever it is asked.
+// delivered keeps, once, a delivery that does not count: a program may repeat it whenever it is
+// asked.
 func delivered(s *campaign.State, x *campaign.Experiment, what string) []events.Payload {
 	text := "the instrument delivered what does not count; if it should, " + x.ID + " has to be corrected: " + what
 	note := events.NoteAdded{About: x.ID, Text: instruments.WhyMissing(text)}
@@ -308,8 +306,8 @@ func valuesIn(s *campaign.State, t Tell) ([]definition.Quantity, error) {
 	return values, nil
 }
 
-// unsaid is what is missing of a result: what it says, and for a reason those of some
-// quantities of which it says nothing.
+// unsaid returns the missing quantities of a result: those it names as missing and, for a given
+// reason, some of those it does not mention.
 func (t *Tell) unsaid(s *campaign.State, reason string, of func(definition.QuantityDef) bool) []events.Missing {
 	missing := slices.Clip(t.Missing)
 	for _, q := range s.Definition.Declared() {
@@ -328,7 +326,7 @@ func written(q definition.Quantity) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", q.Value, q.Unit))
 }
 
-// awaitedUntil is when the first of the awaited quantities counts as missing;
+// awaitedUntil returns the time at which the first of the awaited quantities counts as missing;
 // zero for never.
 func awaitedUntil(c Now) (first time.Time) {
 	for _, a := range c.AllAwaited() {
@@ -339,7 +337,7 @@ func awaitedUntil(c Now) (first time.Time) {
 	return first
 }
 
-// arrives is when an awaited quantity counts as missing; zero for never.
+// arrives returns the time at which an awaited quantity counts as missing; zero for never.
 func arrives(c Now, a campaign.Awaited) time.Time {
 	within := time.Duration(c.Definition.Quantity(a.Quantity).AnswerWithin)
 	return c.end(a.Until.Add(-within), a.Until)

@@ -8,23 +8,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// An instrument that puts an experiment off, or fails twice in a row, is left
-// alone before it is given the next one: at first for firstRest, then for twice
-// as long each time, at most for longestRest. It may be rebooting, and a person
-// may be on the way to the door that is open. Experiments that ended together
-// count once (see together.go). What it has put off for patience is left to a
-// person.
+// An instrument that puts an experiment off, or fails twice in a row, is left alone before it
+// is given the next one: at first for firstRest, then for twice as long each time, at most for
+// longestRest. It may be rebooting, and a person may be on the way to the door that is open.
+// Experiments that ended together count once (see together.go). An experiment put off until
+// patience ran out is left to a person.
 const (
 	firstRest   = 5 * time.Second
 	longestRest = 10 * time.Minute
 	patience    = time.Hour
 )
 
-// failingRow returns the experiments that the instrument gave nothing for, one
-// after the other, last, for a reason that need not be their composition's: in
-// the order of their ends, which with several under way is not that of their
-// requests. Whatever else ended, a person's word included, ends it; so does
-// resuming.
+// failingRow returns the experiments that the instrument gave nothing for, one after the other,
+// last, for a reason that need not be their composition's: in the order of their ends, which
+// with several under way is not that of their requests. Any other end, including a person's
+// word, ends the row; so does resuming.
 //
 // ResumedAt is the number of experiments requested before the last resumption,
 // ResumedOn its time: one that was requested before it and ended after it
@@ -49,9 +47,8 @@ func failingRow(s *campaign.State) (row []*campaign.Experiment) {
 	return row
 }
 
-// blamesInstrument reports whether an experiment says something about the
-// instrument. That its composition cannot be made says that the instrument
-// works.
+// blamesInstrument reports whether an experiment counts against the instrument. A composition
+// that cannot be made is a sign of a working instrument.
 func blamesInstrument(x *campaign.Experiment) bool {
 	return withoutResult(x) && x.Status != campaign.Infeasible
 }
@@ -82,8 +79,8 @@ func restsUntil(c Now) time.Time {
 	return c.end(ended, ended.Add(rest))
 }
 
-// rest says why the experiment x waits, and until when. It is called only where
-// restsUntil has a time, so the row is not empty.
+// rest describes why the experiment x waits, and until when. It is called only if restsUntil
+// has a time, so that the row is not empty.
 func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 	row := failingRow(s)
 	last := row[len(row)-1]

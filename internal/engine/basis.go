@@ -9,9 +9,8 @@ import (
 // Basis names all that a fit reads: equal bases of one campaign give equal
 // fits.
 //
-// The event of the definition is part of each: an amendment can change the
-// space, the noise or what the policy needs. A basis is compared within one
-// process or one audit, and never recorded.
+// The event of the definition is part of each: an amendment can change the space, the noise or
+// the policy's needs. A basis is compared within one process or one audit, and never recorded.
 func (c *Core) Basis(of events.ModelName) string {
 	defined := c.State().DefinedBy
 	switch of.Model {

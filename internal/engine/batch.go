@@ -8,9 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Envelope is what the events of a batch have in common. All events of a batch
-// have one actor, one time and one trace; an audit holds them to that
-// (internal/attest/decisions).
+// Envelope holds the actor, time and trace that all events of a batch share; an audit holds
+// them to that (internal/attest/decisions).
 type Envelope struct {
 	// Actor, Account and Trace are those of [events.Event].
 	Actor, Account, Trace string
@@ -26,9 +25,8 @@ type Envelope struct {
 // NewBatch returns the events of payloads behind the state's last event. It
 // fails where the log would refuse them: then nothing was written.
 //
-// The caller appends the batch with the state's sequence as the expected one.
-// Assign makes here the checks that the log makes, so that what cannot be
-// recorded is refused before anything was written.
+// The caller appends the batch with the state's sequence as the expected one. Assign makes here
+// the checks that the log makes, so that invalid events are refused before anything is written.
 func NewBatch(
 	s *campaign.State, now time.Time, env Envelope, payloads ...events.Payload,
 ) ([]events.Event, error) {
@@ -74,8 +72,9 @@ func (c *Core) Granted(
 	}
 	s := c.State()
 	// Two batches with one time could not be distinguished by ReadBatch, which
-	// finds the events of a request by their cause and time.
-	if Stamp(now).Equal(c.last) { // a coarse clock: what was asked for next is no part of what was recorded before
+	// finds the events of a request by their cause and time. With a coarse clock
+	// the next request would otherwise become part of the last batch.
+	if Stamp(now).Equal(c.last) {
 		now = now.Add(time.Microsecond)
 	}
 	env := Envelope{

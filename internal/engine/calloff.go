@@ -14,17 +14,16 @@ import (
 // Nothing is repeated, and nothing else goes to a device, while a command that
 // was given up may still begin.
 //
-// A program hangs on its serial port, the campaign gives its experiment up, and
-// a person sees that nothing has moved and says so. The start still lies in the
-// program's input: it reads it half a minute later, behind it that of the
-// repetition, and doses twice. So the old command is called off first. What
-// counts is that the call is answered: behind the start in the input, it proves
-// that the start was read. What the device did meanwhile is asked once more, and
-// overtakes the person's word. Where no answer comes the program is ended, or a
-// person says that the device was without power.
+// A program hangs on its serial port, the campaign gives its experiment up, and a person sees
+// that nothing has moved and says so. The start still lies in the program's input: it reads it
+// half a minute later, behind it that of the repetition, and doses twice. So the old command is
+// called off first. The answer to that call counts: behind the start in the input, it proves
+// that the start was read. The fate of the command is then asked for once more, and the answer
+// overtakes the person's word. If no answer comes the program is ended, or a person confirms
+// that the device was without power.
 
-// Cancel calls commands off: their instrument never begins them any more, and
-// stops them where it can. What was given to no instrument yet is not performed.
+// Cancel calls commands off: their instrument never begins them any more, and stops them where
+// it can. An experiment that no instrument has yet is not performed.
 type Cancel struct {
 	Experiment string        `json:"experiment" doc:"The experiment, or several, all or none: e1-e24, or e1,e3-e5."`
 	EndProgram bool          `json:"end_program,omitempty" doc:"End the instrument's program, where it does not answer: what it has not read it never does."`
@@ -40,7 +39,7 @@ func (r *Cancel) check() error {
 	return checkVoided(r.Voided)
 }
 
-// checkVoided refuses what a person cannot say of a command.
+// checkVoided refuses statements that a person cannot make about a command.
 func checkVoided(v events.Voided) error {
 	if v != "" && v != events.VoidedByPower {
 		return invalid("%q is no reason that a person can give for a command that cannot begin: power is", string(v))
@@ -79,8 +78,8 @@ func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
 	return []events.Payload{r.order(x, "")}, nil
 }
 
-// order is the event that calls a command off, or says that it cannot begin any
-// more. repeat is the experiment that repeats it, or "".
+// order returns the event that calls a command off, or records that it cannot begin any more.
+// repeat is the experiment that repeats it, or "".
 func (r *Cancel) order(x *campaign.Experiment, repeat string) events.Payload {
 	if r.Voided != "" {
 		return &events.CancellationAnswered{Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason}
@@ -155,8 +154,8 @@ func voidBeforeAnything(
 }
 
 // OwesCallOff reports whether a person's word on the fate of an experiment has to call its
-// command off, too. A person at the bench is not called off: they have just said what
-// they did.
+// command off, too. A person at the bench is not called off: they have just reported what they
+// did.
 func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
 	return x.Command != "" && !x.AtRest() && !s.Definition.ByHand()
 }
@@ -207,9 +206,8 @@ type CallingOff struct {
 	Why string
 }
 
-// nextCallOff tells the instrument of orders to call commands off. It is the
-// first rule: whatever else waits for a device, a lease or an answer, this does
-// not.
+// nextCallOff tells the instrument of orders to call commands off. It is the first rule: other
+// steps may wait for a device, a lease or an answer, this one must not.
 func nextCallOff(c Now) (Step, error) {
 	for _, x := range c.BeingCalledOff() {
 		if c.CallingOff[x.ID].Order != x.CallOff.Order {
@@ -219,8 +217,8 @@ func nextCallOff(c Now) (Step, error) {
 	return nil, nil
 }
 
-// nextContradicted pauses a campaign whose instrument said of a settled command
-// what contradicts its fate: something may have moved that was taken for still.
+// nextContradicted pauses a campaign whose instrument contradicted the fate of a settled
+// command: something may have moved that was believed to stand still.
 func nextContradicted(c Now) (Step, error) {
 	x := c.Experiment(c.Contradicted)
 	if x == nil || c.Status != campaign.Running {
@@ -255,8 +253,7 @@ func repetitionOf(s *campaign.State, x *campaign.Experiment) *campaign.Experimen
 	return s.Experiment(x.CallOff.Repeat)
 }
 
-// heldBack reports whether an experiment waits for what becomes of the one that
-// it repeats.
+// heldBack reports whether an experiment waits for the fate of the one that it repeats.
 func heldBack(s *campaign.State, again *campaign.Experiment) bool {
 	for x := range among(s) {
 		if x.Status.Open() && repetitionOf(s, x) == again {
@@ -266,9 +263,9 @@ func heldBack(s *campaign.State, again *campaign.Experiment) bool {
 	return false
 }
 
-// firstCalledOff is what a campaign waits for: before anything else for the
-// answer that commands are called off. A person who waits at the device must not
-// read that the campaign waits for something else alone.
+// firstCalledOff puts the confirmation that commands are called off before anything else the
+// campaign waits for. A person who waits at the device must not read that the campaign waits
+// for something else alone.
 func firstCalledOff(c Now, wait Wait) Wait {
 	off := c.BeingCalledOff()
 	if off == nil {
@@ -297,7 +294,7 @@ func firstCalledOff(c Now, wait Wait) Wait {
 	return wait
 }
 
-// voidRemedies are what a person can do where no answer comes.
+// voidRemedies are the remedies for an order without an answer.
 func voidRemedies(x *campaign.Experiment) []problem.Remedy {
 	return []problem.Remedy{
 		{

@@ -9,24 +9,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// failuresInARow is how many times in a row experiments may end without a
-// result before the campaign pauses: an instrument that is out of order must
-// not spend the budget.
+// failuresInARow is the number of experiments in a row without a result that pauses the
+// campaign: an instrument that is out of order must not spend the budget.
 const failuresInARow = 4
 
-// nextCircuitBreak is the circuit breaker: it pauses a campaign whose last
-// experiments all gave nothing, until a person has looked, also where they were
-// the last of the budget: else it would end with what a broken instrument left
-// of it. What did not take place costs nothing and is tried again for a good
-// while first.
+// nextCircuitBreak is the circuit breaker: it pauses a campaign whose last experiments all gave
+// nothing, until a person has looked, even if they were the last of the budget: otherwise a
+// broken instrument would use up the budget and so end the campaign. An experiment that did not
+// take place costs nothing and is tried again for a good while first.
 //
 // Experiments that ended together count once (see together.go), as long as
 // another such occurrence leaves something of the budget.
 //
-// It stands before nextDispatch in the list of rules: nothing more is sent once
-// the row is long enough. Both rows are looked at: fruitless has what was tried
-// since the campaign was resumed, failingRow also what the instrument keeps
-// putting off, which costs time alone.
+// It stands before nextDispatch in the list of rules: nothing more is sent once the row is long
+// enough. Both rows are looked at: fruitless has the experiments tried since the campaign was
+// resumed, failingRow also those that the instrument keeps putting off, which cost only time.
 func nextCircuitBreak(c Now, group func([]*campaign.Experiment) [][]*campaign.Experiment) (Step, error) {
 	left := c.Left()
 	if c.Status == campaign.Paused || left <= 0 && c.Eager {
@@ -39,9 +36,8 @@ func nextCircuitBreak(c Now, group func([]*campaign.Experiment) [][]*campaign.Ex
 		if left <= 0 {
 			reason += ". The budget is spent with them"
 		}
-		// Occurrences stands only where it differs from the number of
-		// experiments: a pause without it is one that counted each, as earlier
-		// programs did.
+		// Occurrences is set only if it differs from the number of experiments: a pause without
+		// it counted each experiment, as earlier programs did.
 		payload := &events.CampaignPaused{Reason: reason}
 		if times < len(row) {
 			payload.Occurrences = times
@@ -76,12 +72,12 @@ func nextCircuitBreak(c Now, group func([]*campaign.Experiment) [][]*campaign.Ex
 	return nil, nil
 }
 
-// fruitless returns the experiments without a result that ended last since the
-// campaign was resumed, one after the other, in the order of their ends. What
-// was put off has not been tried.
+// fruitless returns the experiments without a result that ended last since the campaign was
+// resumed, one after the other, in the order of their ends. An experiment that was put off has
+// not been tried.
 //
-// Where the campaign is Eager what was put off counts, since no time passes in
-// which it could be tried again.
+// In an Eager campaign those put off count too, since no time passes in which they could be
+// tried again.
 func fruitless(c Now) []*campaign.Experiment {
 	var ended []*campaign.Experiment
 	for i := c.ResumedAt; i < len(c.Experiments); i++ {
@@ -97,11 +93,10 @@ func fruitless(c Now) []*campaign.Experiment {
 	return ended[first:]
 }
 
-// withoutResult reports whether an instrument was given the experiment, or a
-// person tried it, and there is no result. An experiment that can be measured
-// only once ([campaign.Experiment].Once) and was called off for it says nothing
-// against the instrument, and neither does one that a person called off while it
-// was under way.
+// withoutResult reports whether an instrument or a person tried the experiment without a
+// result. An experiment that can be measured only once ([campaign.Experiment].Once) and was
+// called off for that reason does not count against the instrument, and neither does one that a
+// person called off while it was under way.
 func withoutResult(x *campaign.Experiment) bool {
 	if x.CallOff != nil && !x.CallOff.Settled {
 		return false

@@ -9,8 +9,8 @@ import (
 
 // CommandID identifies a physical action for ever: NAME/INSTANCE.EPOCH/e7.
 //
-// A campaign that was begun before there were instances has NAME/e7, one without
-// an epoch has no dot; what a log holds keeps its form.
+// A campaign that was begun before there were instances has NAME/e7, one without an epoch has
+// no dot; identifiers in a log keep their form.
 func CommandID(s *campaign.State, experiment string) string {
 	word := s.Instance
 	if s.Epoch != "" {
@@ -22,8 +22,8 @@ func CommandID(s *campaign.State, experiment string) string {
 	return s.Name + "/" + word + "/" + experiment
 }
 
-// CommandOf is what the instrument sees of an experiment. It is made from the
-// state alone, so that a process that takes over sends the same.
+// CommandOf returns the command that the instrument receives for an experiment. It depends on
+// the state alone, so that a process that takes over sends the same command.
 func CommandOf(s *campaign.State, x *campaign.Experiment) instruments.Command {
 	return instruments.Command{
 		ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,

@@ -10,11 +10,10 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Complete says what an event lacks that whatever folds or reads it relies on:
-// a definition has every default written out and names what there is, a decision
-// is about candidates that it names, a fit has all that its model is made of.
-// campaignd writes no other, so that the event was changed or is
-// another program's.
+// Complete returns an error for an event that lacks something its folds and readers rely on: a
+// definition has every default written out and names only what exists, a decision is about
+// candidates that it names, a fit has all the parts of its model. campaignd writes only
+// complete events, so that an incomplete one was changed or is another program's.
 //
 // It comes before any projection folds the event, so that these need no check
 // for a missing default, and a forged event is an error with a name rather than
@@ -47,7 +46,7 @@ func (c *Core) Complete(e events.Event, payload events.Payload) error {
 	return nil
 }
 
-// known says that there is no such form of a question.
+// known returns an error for a form of question that does not exist.
 func known(form events.Form) error {
 	if !slices.Contains(events.Forms(), form) {
 		return fmt.Errorf("it is a question of the form %q, which there is not", form)
@@ -71,9 +70,8 @@ func lacks(def definition.Campaign) error {
 	return nil
 }
 
-// fits says what is wrong with the form of a fit. It looks at the form alone:
-// whether the numbers are those that a fit gives is the audit's question. It is
-// asked only once there is a space, whose dimension it compares with.
+// fits validates the form of a fit, and the form alone: the audit checks whether a fit gives
+// these numbers. It is called only once there is a space, whose dimension it compares with.
 func fits(c Now, p *events.ModelFitted) error {
 	dim := c.space.Dim()
 	if p.Preference != nil && p.Preference.Form == events.PreferenceOutcomes {

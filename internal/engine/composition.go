@@ -12,10 +12,9 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// plausible rejects a composition that a person names and the campaign could
-// not ask for: a sum that is not what it says, a number outside the bounds.
-// What was made is a fact, but such a one is nearly always a slip of the hand.
-// made says that it was made rather than asked for.
+// plausible rejects a composition named by a person that the campaign could not request: a
+// wrong sum, a number outside the bounds. A composition that was made is a fact, but such a one
+// is nearly always a slip of the hand. made is set if it was made rather than requested.
 //
 // It can be overridden by the person (WayAnyway): the rule is ours, the fact
 // theirs.
@@ -29,9 +28,9 @@ func plausible(c Now, point definition.Point, made bool) error {
 	return nil
 }
 
-// Elsewhere is the engine's word that what was made is another composition than
-// was asked for. The measurement counts where it was made. It is no repetition
-// of anything, and none of it can be had by asking again.
+// Elsewhere returns the engine's remark that the composition made differs from the one
+// requested. The measurement counts where it was made. It repeats no other, and asking again
+// cannot repeat it.
 //
 // It follows from the request and the measurement alone, so that it is written
 // in the batch of the measurement and an audit makes it again. Categories are

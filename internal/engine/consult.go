@@ -14,12 +14,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Consultation is the question that the program is to be asked which is the
-// campaign's method, and what was wrong with its answers so far; ok is false
-// where there is no such program, or it need not be asked.
+// Consultation returns the question for the program that is the campaign's method, and the
+// faults of its answers so far; ok is false if the method is not a program, or needs no
+// question now.
 //
-// It depends on the state alone, and not on what else the campaign has to do
-// first: an answer may come while the campaign is paused.
+// It depends on the state alone, and not on other steps that the campaign has to take first: an
+// answer may come while the campaign is paused.
 func Consultation(c Now) (step Consult, refused []string, ok bool) {
 	consulter, consults := c.policy.(policies.Consulter)
 	if !consults || c.Status.Ended() {
@@ -36,8 +36,8 @@ func Consultation(c Now) (step Consult, refused []string, ok bool) {
 	return Consult{Decision: id, Seed: seed, Attempt: attempt}, refused, true
 }
 
-// Shown is what a program is shown now, as it gets it, and which that is: the
-// view of the record of a program.
+// Shown returns the view of the campaign as a program would receive it now, and the view's
+// record: sequence, format and digest.
 func Shown(s *campaign.State) (view []byte, which events.Program) {
 	view, digest, err := shown.Of(s).Encode()
 	if err != nil {
@@ -46,7 +46,7 @@ func Shown(s *campaign.State) (view []byte, which events.Program) {
 	return view, events.Program{At: s.Sequence, Format: shown.Format, View: digest}
 }
 
-// Question is what the program is asked by a step.
+// Question returns the question that a step puts to the program.
 func Question(c Now, step Consult) methods.Question {
 	_, refused, _ := Consultation(c)
 	view, which := Shown(c.State)
@@ -56,8 +56,8 @@ func Question(c Now, step Consult) methods.Question {
 	}
 }
 
-// Bounds of what is recorded of a program's answer. The adapter keeps to them;
-// they stand here as well since programs of other modules may bring adapters.
+// Bounds on the recorded part of a program's answer. Our adapter keeps to them; they are
+// enforced here too, since programs of other modules may bring their own adapters.
 const (
 	mostNumbers  = 32
 	mostRejected = 2000 // characters
@@ -123,5 +123,5 @@ func expressible(p definition.Point) bool {
 	return len(p) > 0 && len(p) <= mostParameters
 }
 
-// mostParameters is beyond any campaign: what a program proposes is bounded.
+// mostParameters is beyond any campaign: it bounds the proposal of a program.
 const mostParameters = 1000

@@ -34,7 +34,7 @@ type Core struct {
 	last      time.Time // of the last event that was applied
 }
 
-// folded is what a campaign is judged by apart from its state.
+// folded holds the data of a campaign that rules read besides its state.
 type folded struct {
 	registry registry.Registry
 
@@ -43,8 +43,7 @@ type folded struct {
 	belief     *belief.Projection
 	preference *preference.Projection
 
-	// What follows from the present definition and exclusions, rebuilt when
-	// they change.
+	// Derived from the present definition and exclusions, rebuilt when they change.
 	space  *space.Space
 	policy policies.Policy
 	ref    events.PolicyRef // names the policy
@@ -56,14 +55,14 @@ type Now struct {
 	*campaign.State
 	World
 	folded
-	core *Core // a copy of which judges rows as after those before them
+	core *Core // its copy judges a row after the rows before it
 }
 
 // At returns the campaign in a world.
 func (c *Core) At(w World) Now { return Now{c.State(), w, c.folded, c} }
 
-// NewCore returns the core of a campaign without events, which may name what
-// the registry holds.
+// NewCore returns the core of a campaign without events; its definition may name the registry's
+// entries.
 func NewCore(reg registry.Registry) *Core {
 	c := &Core{campaign: campaign.New(), folded: folded{registry: reg, belief: belief.New(), preference: preference.New()}}
 	c.quantities = quantity.NewSet(c.campaign)
@@ -71,10 +70,9 @@ func NewCore(reg registry.Registry) *Core {
 	return c
 }
 
-// Clone returns a core in the same state, which each of the two changes from
-// then on without the other: for readers, who need not fold what is folded
-// already. Space and policy are shared; the two cores may be used at the same
-// time, since a policy may be (see [policies.Policy]).
+// Clone returns a core in the same state; from then on the two change independently. It saves
+// readers from folding again the events that this core has folded. Space and policy are shared;
+// the two cores may be used at the same time, since a policy may be (see [policies.Policy]).
 func (c *Core) Clone() *Core {
 	own := *c
 	own.campaign = c.campaign.Clone()
@@ -85,7 +83,7 @@ func (c *Core) Clone() *Core {
 	return &own
 }
 
-// Registry returns what the campaign's definition may name.
+// Registry returns the registry of names that the campaign's definition may use.
 func (c *Core) Registry() registry.Registry { return c.registry }
 
 // Projections returns the core's projections in the order of their digest. The
@@ -95,14 +93,14 @@ func (c *Core) Projections() []projections.Projection {
 	return []projections.Projection{c.campaign, c.quantities, c.belief, c.preference}
 }
 
-// Quantities returns the core's projections of what is sought and of the other
-// declared quantities.
+// Quantities returns the core's projections of the objective and of the other declared
+// quantities.
 func (c *Core) Quantities() *quantity.Set { return c.quantities }
 
 // Last is the time of the last event.
 func (c *Core) Last() time.Time { return c.last }
 
-// State returns what the campaign has done. It must not be modified.
+// State returns the campaign's state. It must not be modified.
 func (c *Core) State() *campaign.State { return c.campaign.State() }
 
 // Space returns the design space of the present definition.
@@ -144,8 +142,8 @@ func (c *Core) apply(e events.Event, payload events.Payload) error {
 	return c.refresh()
 }
 
-// Snapshot is all that a core has folded, as data. What it means depends on the
-// program that made it: only the same build may restore it.
+// Snapshot is all that a core has folded, as data. Its meaning depends on the program that made
+// it: only the same build may restore it.
 type Snapshot struct {
 	// Last is the time of the last event.
 	Last time.Time `json:"last"`
@@ -166,8 +164,8 @@ func (c *Core) Snapshot() (Snapshot, error) {
 	return s, nil
 }
 
-// Restore replaces the core's state. An error leaves the core unusable. The
-// number of projections is compared, what is in them is theirs to judge.
+// Restore replaces the core's state. An error leaves the core unusable. Only the number of
+// projections is checked here; each projection validates its own snapshot.
 func (c *Core) Restore(s Snapshot) error {
 	all := c.Projections()
 	if len(s.Projections) != len(all) {
@@ -184,7 +182,7 @@ func (c *Core) Restore(s Snapshot) error {
 	return c.refresh()
 }
 
-// refresh rebuilds what follows from the definition, if it has changed.
+// refresh rebuilds the space and the policy if the definition has changed.
 //
 // It is called after every event. An error names the event of the definition:
 // the registry may lack a method that the log's writer had.
@@ -213,9 +211,8 @@ func (c *Core) refresh() error {
 	return nil
 }
 
-// View returns what a policy may see. Models that have no fit yet are nil. The
-// only error is that of a cancelled context; what is wrong with a model the
-// view says.
+// View returns a policy's view of the campaign. Models that have no fit yet are nil. The only
+// error is that of a cancelled context; the view carries the errors of models.
 //
 // Models are caches: the projections build them from recorded fits, and again
 // only when observations or fits have changed. The slices of beliefs and
@@ -240,10 +237,9 @@ func (c *Core) View(ctx context.Context) (policies.View, error) {
 	return view, nil
 }
 
-// seedFor derives a seed from the campaign's seed and what it is for. It never
-// depends on a position or a time. So a campaign that is copied or served
-// elsewhere has the same seeds (law 4 of docs/architecture.md). The zero byte
-// keeps ("a", "bc") and ("ab", "c") apart.
+// seedFor derives a seed from the campaign's seed and its purpose. It never depends on a
+// position or a time. So a campaign that is copied or served elsewhere has the same seeds (law
+// 4 of docs/architecture.md). The zero byte keeps ("a", "bc") and ("ab", "c") apart.
 func seedFor(seed uint64, purpose ...any) uint64 {
 	hash := sha256.New()
 	binary.Write(hash, binary.BigEndian, seed)

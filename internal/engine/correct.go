@@ -36,7 +36,7 @@ type Correct struct {
 	Anyway bool `json:"anyway,omitempty"`
 }
 
-// check says what is missing.
+// check returns an error that names the missing part.
 func (r *Correct) check() error {
 	if strings.TrimSpace(r.Reason) == "" {
 		return invalid("a correction needs a reason").About(r.Experiment).With(giveReason)
@@ -132,7 +132,7 @@ func tooEarly(s *campaign.State, x *campaign.Experiment) error {
 	return notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
 }
 
-// contradicts says why an experiment cannot be corrected to an outcome.
+// contradicts returns the error of a correction to an outcome that the experiment cannot have.
 func (r *Correct) contradicts(x *campaign.Experiment, outcome events.Resolution) error {
 	switch {
 	case !slices.Contains(outcomes, string(outcome)):
@@ -162,14 +162,14 @@ func (r *Correct) measuredAfterAll(c Now, x *campaign.Experiment) (*events.Measu
 	}
 	m, err := r.corrected(c, x, base)
 	if err == nil && c.Definition.Several() {
-		// What was retracted may be from before a quantity was declared.
+		// The retracted values may be from before a quantity was declared.
 		return checked(c, *m, nil, r.Anyway)
 	}
 	return m, err
 }
 
-// stillGiven is what an experiment gave that is said to have failed: the quantities
-// that are named now, and where it had failed before those that were.
+// stillGiven returns the values of an experiment that a correction declares failed: the
+// quantities named now and, if it had failed before, those recorded then.
 func (r *Correct) stillGiven(c Now, x *campaign.Experiment) (*events.Measurement, error) {
 	if x.Status == campaign.Failed && x.Measurement != nil {
 		if !r.given() && r.Exclude != x.Excluded {
@@ -224,8 +224,8 @@ func (r *Correct) measurement(c Now, x *campaign.Experiment) ([]events.Payload, 
 	return payloads, nil
 }
 
-// corrected is a measurement with what a correction says of it. base is what it
-// starts from, nil where nothing was ever measured.
+// corrected returns a measurement with a correction applied. base is the measurement to
+// correct, nil if nothing was ever measured.
 func (r *Correct) corrected(c Now, x *campaign.Experiment, base *events.Measurement) (*events.Measurement, error) {
 	if base == nil {
 		base = &events.Measurement{Actual: x.Parameters}
@@ -258,9 +258,9 @@ func (r *Correct) corrected(c Now, x *campaign.Experiment, base *events.Measurem
 	return &m, nil
 }
 
-// values are the values that a correction of a measurement names, those of what
-// the campaign models apart from further ones. What they leave out, a unit or a
-// standard deviation, is as it was.
+// values returns the values that a correction of a measurement names, those that the campaign
+// models apart from further ones. A unit or standard deviation that they leave out stays as it
+// was.
 func (r *Correct) values(
 	s *campaign.State, m events.Measurement,
 ) (declared, further []definition.Quantity, err error) {
@@ -302,9 +302,8 @@ func (r *Correct) values(
 	return declared, further, nil
 }
 
-// changes says of each quantity that a correction names what it was and
-// is from then on, in the order of the definition. m is the corrected
-// measurement.
+// changes lists the old and new value of each quantity that a correction names, in the order of
+// the definition. m is the corrected measurement.
 func (r *Correct) changes(
 	s *campaign.State, x *campaign.Experiment, m *events.Measurement,
 ) (values []events.QuantityCorrected, further []definition.Quantity) {

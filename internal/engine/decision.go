@@ -8,12 +8,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// nextDecision fits what has changed and decides, while there is room for
-// another experiment and no answer is awaited.
+// nextDecision fits models whose data have changed and decides, while there is room for another
+// experiment and no answer is awaited.
 //
-// The order matters. A person's matters come first, since a wait for them says
-// what they can do. Decisions are numbered, and a decision's seed follows from
-// its number.
+// The order matters. A person's matters come first, since a wait for them shows their options.
+// Decisions are numbered, and a decision's seed follows from its number.
 func nextDecision(c Now) (Step, error) {
 	if x := firstWith(c.State, campaign.Unresolved); x != nil {
 		return Wait{
@@ -55,9 +54,8 @@ func nextDecision(c Now) (Step, error) {
 	return Decide{Decision: id, Seed: seedFor(c.Definition.Seed, "decision", id)}, nil
 }
 
-// awaited returns an open question without whose answer nothing is decided, nil
-// where there is none: the campaign may go on by itself for a while, where its
-// definition says so.
+// awaited returns an open question that blocks the next decision until it is answered, or nil:
+// the campaign may go on by itself for a while, if its definition says so.
 func awaited(s *campaign.State) *campaign.Question {
 	for q := range open(s) {
 		if !goesOnBeside(s, q) {
@@ -67,8 +65,7 @@ func awaited(s *campaign.State) *campaign.Question {
 	return nil
 }
 
-// andMore says how many other questions of an expert are awaited too: " and 29
-// more".
+// andMore counts the other awaited questions of an expert, in words: " and 29 more".
 func andMore(s *campaign.State, first *campaign.Question) string {
 	more := 0
 	for q := range open(s) {
@@ -82,10 +79,9 @@ func andMore(s *campaign.State, first *campaign.Question) string {
 	return fmt.Sprintf(" and %d more", more)
 }
 
-// goesOnBeside reports whether another experiment may be decided on while a
-// question is open. It may not where the answer is what is to be measured next,
-// nor where there is nothing to measure, nor while the first answers are waited
-// for.
+// goesOnBeside reports whether another experiment may be decided on while a question is open.
+// It may not if the answer is the next composition to measure, nor if there is nothing to
+// measure, nor while the campaign waits for the first answers.
 //
 // The bound is the expert's Meanwhile: so many experiments of the policy may be
 // requested after the question. Those of people and imports do not count.
@@ -106,10 +102,9 @@ func goesOnBeside(s *campaign.State, q *campaign.Question) bool {
 	return e != nil && e.Meanwhile != nil && begun < *e.Meanwhile
 }
 
-// lastUnderWay reports whether experiments are under way in a finite space in
-// which every composition is, or where each is tried once has been tried: what
-// to do then depends on how they end. An experiment counts as under way for as
-// long as what is sought is still to arrive of it.
+// lastUnderWay reports whether experiments are under way in a finite space in which every
+// composition is, or where each is tried once has been tried: the next step then depends on how
+// they end. An experiment counts as under way until its value of the objective arrives.
 //
 // Otherwise a policy would find no candidate left and end the campaign as
 // exhausted, though one that is under way may yet be put off.

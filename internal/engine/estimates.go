@@ -10,12 +10,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// nextEstimates asks an expert, once, what they expect of compositions spread
-// evenly over the space, all in one sitting, and says whether they sit over it.
-// Persons and simulated experts are asked alike. A sitting that the campaign
-// itself called off, because what it was about may not be measured any more, is
-// made up for. Quantities that the expert is to estimate since an amendment have a
-// sitting of their own, about the same compositions.
+// nextEstimates asks an expert, once, for estimates of compositions spread evenly over the
+// space, all in one sitting, and reports whether they are at it. Persons and simulated experts
+// are asked alike. A sitting that the campaign itself called off, because its compositions may
+// not be measured any more, is repeated. Quantities that the expert is to estimate since an
+// amendment have a sitting of their own, about the same compositions.
 func nextEstimates(c Now, expert definition.Expert) (step Step, sitting bool, err error) {
 	def := c.Definition
 	if def.Initial.Estimates == nil || *def.Initial.Estimates < 2 {
@@ -50,8 +49,8 @@ func nextEstimates(c Now, expert definition.Expert) (step Step, sitting bool, er
 	})}}, true, nil
 }
 
-// asksFor reports whether a scale asks for numbers of a quantity. Without columns it
-// asks for numbers, or marks, of what is sought.
+// asksFor reports whether a scale asks for numbers of a quantity. Without columns it asks for
+// numbers, or marks, of the objective.
 func asksFor(scale *events.Scale, quantity string) bool {
 	return scale != nil && slices.ContainsFunc(scale.Columns, func(c events.Column) bool { return c.Quantity == quantity })
 }

@@ -25,7 +25,7 @@ type Exclude struct {
 	Reason string `json:"reason" minLength:"1"`
 }
 
-// check says what is missing.
+// check returns an error that names the missing part.
 func (r *Exclude) check() error {
 	switch {
 	case strings.TrimSpace(r.Reason) == "":
@@ -84,9 +84,9 @@ func (r *Allow) record(c Now, _ *Request) ([]events.Payload, error) {
 	return []events.Payload{&events.RegionAllowed{Exclusion: r.Exclusion, Reason: r.Reason}}, nil
 }
 
-// exclusionReach is how far the exclusion of one composition reaches in each
-// parameter with bounds, as a share of the parameter's range: far enough that
-// the next best composition is another one.
+// exclusionReach is the reach of the exclusion of one composition in each parameter with
+// bounds, as a share of the parameter's range: far enough that the next best composition is
+// another one.
 const exclusionReach = 0.05
 
 // exclusion is the event by which nothing in a region is suggested any more. A
@@ -116,7 +116,7 @@ func exclusion(
 	}, nil
 }
 
-// CheckRegion says what is wrong with a region that a person named.
+// CheckRegion validates a region that a person named.
 func CheckRegion(parameters []definition.Parameter, region map[string]definition.RegionSide) error {
 	if len(region) == 0 {
 		return notPossible("the region names no parameter")
@@ -173,8 +173,8 @@ func neighborhood(
 	return box
 }
 
-// amendable says why an amended definition cannot be taken: together with what
-// people have excluded it must leave something to suggest.
+// amendable says why an amended definition cannot be accepted: together with people's
+// exclusions it must leave something to suggest.
 func amendable(s *campaign.State, def definition.Campaign) error {
 	if _, err := space.New(def); err != nil {
 		return notPossible("the amended space: %w", err)

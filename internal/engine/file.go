@@ -19,13 +19,13 @@ type Attach struct {
 	events.Attachment
 }
 
-// check says why there cannot be such a file.
+// check returns an error for a file that cannot exist.
 func (a *Attach) check() error {
 	if fault := a.Fault(); fault != "" {
 		return invalid("%s", fault)
 	}
-	// What is recorded stays, and a reader of the log may follow it: `javascript:` and
-	// `data:` are no places, and `file:` is another one for each reader. Earlier versions
+	// A recorded address stays, and a reader of the log may follow it: `javascript:` and
+	// `data:` are not places, and `file:` is a different one for each reader. Earlier versions
 	// recorded any scheme.
 	scheme, _, _ := strings.Cut(strings.ToLower(a.URI), ":")
 	if !a.Kept() && !slices.Contains(schemes, scheme) {
@@ -38,13 +38,13 @@ func (a *Attach) check() error {
 // schemes are those of the addresses of files that people attach.
 var schemes = []string{"http", "https"}
 
-// Withdraw says that a file does not count.
+// Withdraw records that a file does not count.
 type Withdraw struct {
 	File   string `json:"file" doc:"Its identifier, such as f3."`
 	Reason string `json:"reason" minLength:"1" maxLength:"10000"`
 }
 
-// check says what is missing.
+// check returns an error that names the missing part.
 func (w *Withdraw) check() error {
 	if strings.TrimSpace(w.Reason) == "" {
 		return invalid("a file is withdrawn for a reason").With(giveReason)
@@ -52,8 +52,8 @@ func (w *Withdraw) check() error {
 	return nil
 }
 
-// record holds a file to what it belongs to. It changes nothing that a decision
-// reads, and is taken in every state.
+// record attaches a file to its subject. It changes nothing that a decision reads, and is taken
+// in every state.
 func (a *Attach) record(c Now, _ *Request) ([]events.Payload, error) {
 	if a.Experiment != "" && c.Experiment(a.Experiment) == nil {
 		return nil, noExperiment(a.Experiment)
@@ -66,8 +66,7 @@ func (a *Attach) record(c Now, _ *Request) ([]events.Payload, error) {
 	}}, nil
 }
 
-// record takes a file out of what is shown and exported; it stays on the
-// record, and so do its bytes.
+// record hides a file from pages and exports; the file and its bytes stay on the record.
 func (w *Withdraw) record(c Now, _ *Request) ([]events.Payload, error) {
 	f := c.File(w.File)
 	switch {
@@ -81,9 +80,9 @@ func (w *Withdraw) record(c Now, _ *Request) ([]events.Payload, error) {
 	}}, nil
 }
 
-// filesOf is what is recorded of the files that came with an instrument's
-// answer: those that can be recorded, and a remark on each of the others. A file
-// never costs a result.
+// filesOf returns the events for the files that came with an instrument's answer: an attachment
+// for each that can be recorded, and a remark on each of the others. A file never costs a
+// result.
 //
 // An answer can come twice, the second time after a person has settled the
 // experiment: a file that the experiment has already is not attached again.

@@ -5,12 +5,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// WithFollowUps returns a payload with what it leads to, to be recorded in the
-// same batch: an experiment that was put off is requested again, with the same
-// composition and for the same reason, unless the campaign has ended or the
-// composition has been excluded since. A measurement of something else than was
-// asked for is flagged, and so is one that equals the one before, and one in
-// doubt that cannot be measured again is kept.
+// WithFollowUps returns a payload with its consequences, to be recorded in the same batch: an
+// experiment that was put off is requested again, with the same composition and for the same
+// reason, unless the campaign has ended or the composition has been excluded since. A
+// measurement of another composition than the requested one is flagged, and so is one that
+// equals the one before, and one in doubt that cannot be measured again is kept.
 //
 // One batch, so that a crash can never leave the one without the other, and so
 // that an audit can hold each to the first. Outcomes that people report go
@@ -39,9 +38,8 @@ func WithFollowUps(c Now, payload events.Payload) []events.Payload {
 	return payloads
 }
 
-// Retry requests an experiment's composition once more. Origin and decision
-// stay, so that what is learned from it counts for the same decision; the number
-// is the next free one.
+// Retry requests an experiment's composition once more. Origin and decision stay, so that its
+// result counts for the same decision; the number is the next free one.
 func Retry(s *campaign.State, x *campaign.Experiment, replicate int) *events.ExperimentRequested {
 	return &events.ExperimentRequested{
 		Experiment: events.ExperimentID(len(s.Experiments) + 1), Parameters: x.Parameters,

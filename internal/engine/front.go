@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// front is what is known of the front of a trade-off. It fails where a quantity that
-// is traded off has no model yet, and with the error of a cancelled context.
+// front returns the estimated front of a trade-off. It fails if one of its objectives has no
+// model yet, and with the error of a cancelled context.
 func front(ctx context.Context, v policies.View) (*seek.Front, error) {
 	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
 	if err != nil {
@@ -29,9 +29,8 @@ func front(ctx context.Context, v policies.View) (*seek.Front, error) {
 	return f, err
 }
 
-// expectedFront looks for the front that the models expect, by one search for each
-// of some fixed weights, from the front that was measured and from what the search
-// before found.
+// expectedFront looks for the front that the models expect, by one search for each of some
+// fixed weights, from the measured front and from the result of the search before.
 func expectedFront(
 	ctx context.Context, v policies.View, p *seek.Problem, s *seek.Standing,
 ) ([]seek.Expected, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/plaintext"
 )
 
-// What a request may hold at most. An event holds more, but no person writes
-// more by hand, and everything here is shown to people.
+// Limits of a request. An event holds more, but no person writes more by hand, and everything
+// here is shown to people.
 const (
 	maxActor = 200       // bytes of a person's name
 	maxID    = 200       // bytes of a request's identifier
@@ -72,9 +72,9 @@ func guard(c Now, r Request) error {
 	return nil
 }
 
-// CheckActor rejects an actor that is not a person with a printable name. Actors
-// of other forms are the engine's, the instruments' and the experts': what a
-// person says under such a name could not be distinguished from what these say.
+// CheckActor rejects an actor that is not a person with a printable name. Actors of other forms
+// are the engine's, the instruments' and the experts': a person's statements under such a name
+// could not be distinguished from theirs.
 func CheckActor(actor string) error {
 	name, ok := strings.CutPrefix(actor, "person:")
 	switch {
@@ -93,10 +93,10 @@ func CheckActor(actor string) error {
 	return nil
 }
 
-// unprintable says why a text must not be shown to people as it is: it is not
-// UTF-8, or it holds a character that moves the cursor or turns the text
-// around, save those in except. It is "" where it may. It refuses rather than
-// cleans: what is recorded of a person is what they wrote.
+// unprintable says why a text must not be shown to people as it is: it is not UTF-8, or it
+// holds a character that moves the cursor or turns the text around, save those in except. It is
+// "" for a printable text. Texts are refused rather than cleaned: the log must hold exactly
+// what a person wrote.
 func unprintable(s, except string) string {
 	if !utf8.ValidString(s) {
 		return "is not UTF-8"
@@ -119,9 +119,8 @@ func shortened(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// checkPart looks at every text and every number of a part of a request; where
-// names it for the person. A definition.Value is a number or a name, and is
-// looked at as what it is.
+// checkPart looks at every text and every number of a part of a request; where names it for the
+// person. A definition.Value is a number or a name, and is checked as either.
 func checkPart(where string, v reflect.Value) error {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -165,8 +164,8 @@ func checkPart(where string, v reflect.Value) error {
 	return nil
 }
 
-// checkText refuses what is too long for an event or must not be printed. Line
-// breaks and tabs are allowed: reasons and notes are prose.
+// checkText refuses texts that are too long for an event or must not be printed. Line breaks
+// and tabs are allowed: reasons and notes are prose.
 func checkText(where, s string) error {
 	if len(s) > maxText {
 		return notPossible("%s: the text has %d bytes, at most %d are recorded; keep it in a file and name that",
@@ -178,7 +177,7 @@ func checkText(where, s string) error {
 	return nil
 }
 
-// checkNumber refuses what JSON cannot hold, and what is certainly a slip.
+// checkNumber refuses numbers that JSON cannot hold, and those that are certainly slips.
 func checkNumber(where string, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// nextInitial collects what experts say at first, and runs the initial design.
+// nextInitial collects the experts' initial answers, and runs the initial design.
 //
 // Experts come before the design, one after the other in the definition's order.
 // The design does not wait for people's answers: it runs while their questions
@@ -45,8 +45,8 @@ func together(def *definition.Campaign, expert definition.Expert) bool {
 // isInitial reports whether a question was asked before the policy took over.
 func isInitial(q *campaign.Question) bool { return q.Decision == "" && !q.Volunteered }
 
-// initialAnswers counts an expert's initial questions of a form, and says
-// whether one is being asked.
+// initialAnswers counts an expert's initial questions of a form, and reports whether one is
+// being asked.
 func initialAnswers(s *campaign.State, expert string, form events.Form) (have int, open bool) {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Expert == expert && q.Form == form && q.Decision == "" {
@@ -60,8 +60,8 @@ func initialAnswers(s *campaign.State, expert string, form events.Form) (have in
 // nextLabel collects an expert's initial labels: examples of a simulated one,
 // questions to a person.
 //
-// Compositions are sampled all at once by one seed, of which the next one is
-// taken: so they do not depend on the order of answers.
+// All compositions are sampled at once from one seed, and the next of them is taken: so they do
+// not depend on the order of answers.
 func nextLabel(c Now, expert definition.Expert) (Step, error) {
 	def := c.Definition
 	have, open := initialAnswers(c.State, expert.Name, events.FormLabel)
@@ -87,9 +87,9 @@ func nextLabel(c Now, expert definition.Expert) (Step, error) {
 	}))
 }
 
-// examples asks an expert for examples, or waits for those that they are asked
-// for. The step is repeated until w.Prompted says that the expert has been
-// asked: then it is a wait during which nothing else begins.
+// examples asks an expert for examples, or waits for those already requested. The step is
+// repeated until w.Prompted says that the expert has been asked: then it is a wait during which
+// nothing else begins.
 func examples(c Now, wanted Examples) Step {
 	if c.Prompted != wanted.Expert {
 		return wanted
@@ -101,8 +101,7 @@ func examples(c Now, wanted Examples) Step {
 // without measurements they are part of the campaign: every expert is asked,
 // about compositions spread evenly (Sinaga et al. 2026, App. G).
 //
-// How many options a comparison has follows from what the policy needs, and is
-// two otherwise.
+// The policy's needs determine the number of options of a comparison; it is two otherwise.
 func nextComparison(c Now, expert definition.Expert) (Step, error) {
 	def := c.Definition
 	have, open := initialAnswers(c.State, expert.Name, events.FormComparison)
@@ -214,8 +213,8 @@ func nextDesign(c Now) (Step, error) {
 }
 
 // Designed returns the compositions that the initial design has still to request, in their
-// order, whatever becomes of the experiments. What was imported or measured by hand serves as
-// the design too. The core stays as it is.
+// order, whatever the experiments' fates. Experiments that were imported or measured by hand
+// serve as the design too. The core stays as it is.
 func Designed(c *Core) (points []definition.Point, err error) {
 	own := c.Clone()
 	for {
@@ -235,9 +234,9 @@ func Designed(c *Core) (points []definition.Point, err error) {
 	}
 }
 
-// initialDesign returns the compositions of the initial design that may be
-// measured. It is worked out again each time it is asked for: the same seed
-// gives the same design, and nothing of it has to be kept.
+// initialDesign returns the compositions of the initial design that may be measured. It is
+// computed again each time: the same seed gives the same design, and nothing of it has to be
+// kept.
 func initialDesign(c Now) ([]definition.Point, error) {
 	def := c.Definition
 	if def.Initial.Design != definition.DesignPoints {
@@ -280,9 +279,8 @@ func nextReplicate(c Now) (Step, error) {
 // or of a decision, that has been measured less often than the definition asks
 // for and is not being measured.
 //
-// A series is what belongs together: all runs of a decision, or of a composition
-// of the design. The map is read by name alone, and order keeps the first
-// appearance.
+// A series consists of all runs of a decision, or of a composition of the design. The map is
+// read by name alone, and order keeps the first appearance.
 func replicateDue(c Now) (*campaign.Experiment, error) {
 	if c.Definition.Replicates == 1 {
 		return nil, nil

@@ -38,9 +38,8 @@ func (c *Core) Forward(ctx context.Context, log events.Log, name string, to even
 	return c.Follow(ctx, log, name, to, func(events.Event, events.Payload) error { return nil })
 }
 
-// Follow is [Core.Forward] for those who need to know more than where it ends:
-// it calls each after every event that is folded, with what the event says. An
-// error of each ends it, and is returned.
+// Follow is [Core.Forward] for callers who need more than its end: it calls each after every
+// event that is folded, with the event's payload. An error of each ends it, and is returned.
 func (c *Core) Follow(
 	ctx context.Context, log events.Log, name string, to events.Sequence,
 	each func(events.Event, events.Payload) error,
@@ -92,10 +91,9 @@ func Rehearse(
 	return core, core.Apply(first[0])
 }
 
-// Amended returns the core as it would be if the campaign were amended now, for
-// readers: nothing is recorded, and the core stays as it is. It fails where the
-// definition does not fit what was recorded; whether the campaign would take the
-// amendment it does not judge.
+// Amended returns the core as it would be if the campaign were amended now, for readers:
+// nothing is recorded, and the core stays as it is. It fails if the definition does not fit the
+// record; it does not judge whether the campaign would accept the amendment.
 func (c *Core) Amended(a events.CampaignAmended) (*Core, error) {
 	own := c.Clone()
 	return own, own.imagine(c.last, "", &a)
@@ -112,8 +110,8 @@ func (c *Core) Rehearsed(r Request, now time.Time) (*Core, error) {
 	return own, own.fold(batch)
 }
 
-// imagine folds what an actor could have recorded at a time, so that what follows is
-// judged as after it. The core must be a copy of the caller.
+// imagine folds events that an actor could have recorded at a time, so that later ones are
+// judged as after them. The core must be the caller's own copy.
 func (c *Core) imagine(at time.Time, actor string, payloads ...events.Payload) error {
 	batch, err := NewBatch(c.State(), at, Envelope{Actor: actor}, payloads...)
 	if err != nil {

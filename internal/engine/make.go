@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/projections"
 )
 
-// Make makes what takes long, a fit, a judgment or a decision, and returns what
-// is to be recorded of it. It depends on the folded events and the world alone;
-// the only error of a fit is that of a cancelled context.
+// Make computes a fit, a judgment or a decision, which can take long, and returns the events to
+// record. It depends on the folded events and the world alone; the only error of a fit is that
+// of a cancelled context.
 //
 // It may run in another goroutine than the loop's, on a core of its own (drive's
 // bench, the workers of an audit). It changes the caches of models and nothing
@@ -20,7 +20,7 @@ import (
 func (c *Core) Make(
 	ctx context.Context, step Step, build events.Build, w World,
 ) ([]events.Payload, error) {
-	// The model is what takes long, and it is needed by all but its own fit.
+	// Building the model takes long, and every step but its own fit needs it.
 	if fit, ok := step.(Fit); !ok || fit.Model == events.ModelBelief {
 		if _, err := c.objective.Model(ctx); err != nil && ctx.Err() != nil {
 			return nil, err
@@ -90,12 +90,10 @@ func fitBelief(ctx context.Context, c Now, expert string) (events.BeliefFit, err
 	return c.belief.FitBelief(expert, model)
 }
 
-// Decide makes the decision of a step and returns what is to be recorded with
-// it, the decision first. From the world follows when a question expires; the
-// decision does not depend on it.
+// Decide makes the decision of a step and returns the events to record, the decision first. The
+// world determines when a question expires; the decision does not depend on it.
 //
-// All payloads belong in one batch, so that no crash separates a decision from
-// what it asks for.
+// All payloads belong in one batch, so that no crash separates a decision from its requests.
 func (c *Core) Decide(
 	ctx context.Context, step Decide, build events.Build, w World,
 ) ([]events.Payload, error) {

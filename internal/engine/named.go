@@ -11,13 +11,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// What a person says of a quantity has to name one that there is: a slip of the
-// spelling would otherwise be recorded as another quantity, and the one that is
-// meant as missing. What an instrument reports is kept whatever it is called.
+// A person who reports a quantity has to name a declared one: a misspelled name would otherwise
+// be recorded as another quantity, and the one they meant as missing. The report of an
+// instrument is kept under whatever name.
 
-// TellOf is how the result of an experiment is reported, of one's own where there is no
-// identifier: with its quantities by name, where a value could be of several. What arrives
-// later is reported later.
+// TellOf shows how to report the result of an experiment, or of a person's own experiment
+// without an identifier: with quantities by name, if a value could belong to several.
+// Quantities that arrive later are reported later.
 func TellOf(def *definition.Campaign, text, experiment string) problem.Remedy {
 	r := problem.Remedy{Text: text, Action: problem.Tell, Subject: experiment}
 	if !def.Names() || def.Unnamed() != nil {
@@ -51,7 +51,7 @@ func named(s *campaign.State, declared, further []definition.Quantity) error {
 	return nil
 }
 
-// measurable refuses a name of which an experiment gives no value.
+// measurable refuses the name of a quantity that experiments do not measure.
 func measurable(s *campaign.State, name string) error {
 	if s.Definition.Quantity(name) != nil {
 		return follows(s, name)
@@ -62,7 +62,7 @@ func measurable(s *campaign.State, name string) error {
 	})
 }
 
-// undeclared refuses a name that is none of a declared quantity, with those that are.
+// undeclared refuses a name that no declared quantity has, and lists those that exist.
 func undeclared(s *campaign.State, name string) *problem.Error {
 	var names []string
 	for _, q := range s.Definition.Declared() {

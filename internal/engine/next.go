@@ -11,17 +11,17 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// World is what the core cannot know from the log. All of it is of one process
-// and one moment. Where an event depends on it, such as on ByHand, the event
-// says so, and an audit can hold it to that.
+// World holds the facts that the core cannot know from the log, all of one process and one
+// moment. An event that depends on one of them, such as ByHand, records it, so that an audit
+// can check it.
 type World struct {
 	// Now is the present time.
 	Now time.Time
-	// Even is the time since when the clock has not been set back; zero where
-	// that is not known. What is recorded of a time after Now counts as of then.
+	// Even is the time since when the clock has not been set back; zero if unknown. An event
+	// recorded with a time after Now counts as of then.
 	Even time.Time
-	// Ahead is how far the clock was set ahead in this process since the campaign
-	// was last resumed.
+	// Ahead is the time by which the clock was set ahead in this process since the campaign was
+	// last resumed.
 	Ahead time.Duration
 	// InFlight names the experiments and questions that a goroutine waits for
 	// in this process.
@@ -31,11 +31,11 @@ type World struct {
 	Occupied map[string]bool
 	// CallingOff are the calls that a command is off, by its experiment.
 	CallingOff map[string]CallingOff
-	// Capacity is how many experiments the instrument works on at once. How
-	// many may be requested at once is the definition's business.
+	// Capacity is the number of experiments that the instrument works on at once. The
+	// definition limits how many may be requested at once.
 	Capacity int
-	// Recovering is set while the instrument is being asked what became of
-	// commands another process dispatched.
+	// Recovering is set while the instrument is being asked for the fate of commands another
+	// process dispatched.
 	Recovering bool
 	// AskedSince is since when it is asked, where it is.
 	AskedSince time.Time
@@ -44,16 +44,15 @@ type World struct {
 	// ByHand is set where people run the experiments (see Suggest of drive.Runner).
 	// Questions record it.
 	ByHand bool
-	// Delivers is set where the instrument gives quantities after an experiment has
-	// ended, and is asked for them; Collecting names the experiments of which it
-	// is.
+	// Delivers is set if the instrument gives quantities after an experiment has ended, and
+	// must be asked for them; Collecting names the experiments for which it is being asked.
 	Delivers   bool
 	Collecting map[string]bool
 	// Lost says why the campaign does not have its instrument any more, the
 	// device Device; empty while it has.
 	Lost, Device string
-	// Undescribed is set before the instrument has said what it is, and
-	// Describing while it is asked.
+	// Undescribed is set before the instrument has described itself, and Describing while it is
+	// being asked to.
 	Undescribed, Describing bool
 	// Consulting is the question that the program is asked which is the
 	// campaign's method; zero while it is asked none.
@@ -66,10 +65,9 @@ type World struct {
 	Ticket Ticket
 }
 
-// Attended returns a world in which every open experiment and question
-// is waited for: what the core does next then, it does by itself. An audit asks
-// what comes next in such a world, with a Capacity of 0, as if the instrument
-// were busy.
+// Attended returns a world in which every open experiment and question is waited for: the core
+// takes its next step there by itself. An audit asks for the next step in such a world, with a
+// Capacity of 0, as if the instrument were busy.
 func Attended(s *campaign.State, w World) World {
 	w.CallingOff = make(map[string]CallingOff)
 	for _, x := range s.BeingCalledOff() {
@@ -85,20 +83,18 @@ func Attended(s *campaign.State, w World) World {
 	return w
 }
 
-// Step is the next thing to do. A step has one effect. Those that are computed
-// can be compared with ==, by which drive's bench knows whether what it makes is
-// still called for.
+// Step is the next thing to do. A step has one effect. Computing steps can be compared with ==,
+// so that drive's bench knows whether its computation is still called for.
 type Step interface{ step() }
 
 type (
 	// Record writes facts that need no effect first.
 	Record struct{ Payloads []events.Payload }
-	// Recover asks the instrument what became of commands another process
-	// dispatched.
+	// Recover asks the instrument for the fate of commands another process dispatched.
 	Recover struct{ Experiments []string }
 	// CallOff tells the instrument that an experiment's command is off.
 	CallOff struct{ Experiment string }
-	// Describe asks the instrument what it is, before the first command.
+	// Describe asks the instrument to describe itself, before the first command.
 	Describe struct{}
 	// Queue asks for the ticket that an experiment is dispatched with, at an
 	// instrument that campaigns share.
@@ -107,8 +103,7 @@ type (
 	Unqueue struct{}
 	// Dispatch hands an experiment to the instrument.
 	Dispatch struct{ Experiment string }
-	// Collect asks the instrument for what an experiment that has ended is still to
-	// give.
+	// Collect asks the instrument for the late quantities of an experiment that has ended.
 	Collect struct{ Experiment string }
 	// Ask puts a question to its expert.
 	Ask struct{ Question string }
@@ -125,7 +120,7 @@ type (
 		events.ModelName
 		Seed uint64
 	}
-	// Judge works out what is expected of measurements.
+	// Judge computes the expected values of measurements.
 	Judge struct {
 		// Version is that of the observations and their fit.
 		Version [2]int
@@ -138,18 +133,17 @@ type (
 		// own next step has none: an audit names those before.
 		Version int
 	}
-	// Consult asks the program that is the campaign's method what to measure
-	// next.
+	// Consult asks the program that is the campaign's method for the next composition to
+	// measure.
 	Consult struct {
 		Decision string
 		Seed     uint64
 		Attempt  int
 	}
-	// Wait waits for something to arrive, at most until Until (if not zero).
-	// Remedies are what a person can do, where it is a person who is waited
-	// for. Pending says that an instrument or an expert has been asked for
-	// something before which nothing else begins: what became of earlier
-	// commands, what the instrument is, initial examples.
+	// Wait waits for something to arrive, at most until Until (if not zero). Remedies are a
+	// person's options, if the wait is for a person. Pending is set if an instrument or an
+	// expert has been asked for something that must come before all else: the fate of earlier
+	// commands, the description of the instrument, initial examples.
 	Wait struct {
 		For      string
 		Remedies []problem.Remedy
@@ -183,10 +177,10 @@ func record(payloads ...events.Payload) (Step, error) { return Record{payloads},
 // errUndefined is returned by Next before campaign.defined.
 var errUndefined = errors.New("engine: the campaign is not defined")
 
-// Rules are what a campaign does next: the first that has a step gives it.
+// Rules determine a campaign's next step: the first rule that has one gives it.
 //
-// Their order is part of what is recorded: an audit asks the same list, so a rule
-// that moves changes what logs of before are held to.
+// Their order is part of the record: an audit asks the same list, so that moving a rule would
+// change what earlier logs are checked against.
 type Rules []func(Now) (Step, error)
 
 // Present are the rules of this version.
@@ -245,9 +239,9 @@ func (all Rules) Next(c Now) (Step, error) {
 	return nil, errors.New("engine: no rule applies") // nextDecision always answers
 }
 
-// nextLost pauses a campaign that does not have its device any more. Under a
-// lease that is lost nothing may be sent, not even what another rule has ready,
-// but that a command is called off.
+// nextLost pauses a campaign that does not have its device any more. After the loss of a lease
+// nothing may be sent, not even a step that another rule has ready, except orders to call a
+// command off.
 func nextLost(c Now) (Step, error) {
 	if c.Lost == "" || c.Status == campaign.Paused || c.Status.Ended() {
 		return nil, nil
@@ -261,9 +255,9 @@ func nextLost(c Now) (Step, error) {
 
 // nextRecovery looks for commands that another process dispatched.
 //
-// A command that is under way and waited for by no goroutine of this process is
-// one of another process (law 3). While the device is lost no one is there to
-// ask; an ended campaign asks all the same, since it sends nothing.
+// A command that is under way, but that no goroutine of this process waits for, was dispatched
+// by another process (law 3). While the device is lost there is nothing to ask; an ended
+// campaign asks even then, since it sends nothing.
 func nextRecovery(c Now) (Step, error) {
 	if c.Recovering || c.Lost != "" && !c.Status.Ended() {
 		return nil, nil
@@ -280,11 +274,11 @@ func nextRecovery(c Now) (Step, error) {
 	return Recover{Experiments: lost}, nil
 }
 
-// nextWatch says that an instrument is silent, and gives an experiment up whose
-// instrument has been silent for too long: its fate is then unknown.
+// nextWatch reports that an instrument is silent, and gives up an experiment whose instrument
+// has been silent for too long: its fate is then unknown.
 //
-// Both events say the time that the definition allows and not that of the clock,
-// so that an audit can hold them to it.
+// Both events give the time that the definition allows and not that of the clock, so that an
+// audit can check them.
 func nextWatch(c Now) (Step, error) {
 	stallAfter, giveUpAfter := c.Definition.Silence()
 	for x := range among(c.State, underway...) {
@@ -305,14 +299,14 @@ func nextWatch(c Now) (Step, error) {
 	return nil, nil
 }
 
-// firstWord is how long an instrument has to say what became of a command that
-// another process sent, before its silence until then is held against it. No
-// process may have listened in the meantime.
+// firstWord is the time that an instrument has to report the fate of a command from another
+// process, before its silence until then counts against it: perhaps no process has listened in
+// the meantime.
 const firstWord = 10 * time.Second
 
-// watchTimes returns when a dispatched experiment counts as stalled and when it
-// is given up; zero means never. Silence begins when the command was sent, or
-// when the instrument said what had become of it.
+// watchTimes returns when a dispatched experiment counts as stalled and when it is given up;
+// zero means never. Silence begins when the command was sent, or when the instrument reported
+// its fate.
 func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
 	since := x.DispatchedAt
 	if x.RecalledAt.After(since) {
@@ -332,9 +326,9 @@ func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
 	return after(stallAfter), after(giveUpAfter)
 }
 
-// nextRecovered waits for the instrument's word on commands another process
-// dispatched: until it is recorded, nothing begins and nothing ends but what
-// has its time. Requests of people are seen to by the loop all the while.
+// nextRecovered waits for the instrument's word on commands another process dispatched: until
+// it is recorded, nothing begins, and nothing ends except what is due. The loop goes on serving
+// people's requests meanwhile.
 func nextRecovered(c Now) (Step, error) {
 	if !c.Recovering {
 		return nil, nil
@@ -364,10 +358,10 @@ func overdue(c Now, q *campaign.Question) bool {
 	return !expires.IsZero() && !c.Now.Before(expires)
 }
 
-// end is when something ends that began at one recorded time and was to last
-// until another; zero for never. What began after Now did so before the clock
-// was set back: after an hour or a year back nothing must last so much longer.
-// What began within drift of Now began now.
+// end returns the end of a period that began at one recorded time and was to last until
+// another; zero for never. A period that began after Now did so before the clock was set back:
+// after an hour or a year back nothing must last so much longer. One that began within drift of
+// Now began now.
 func (w World) end(since, until time.Time) time.Time {
 	const drift = 5 * time.Second
 	if w.Even.IsZero() || until.IsZero() || since.Sub(w.Now) <= drift {
@@ -376,10 +370,10 @@ func (w World) end(since, until time.Time) time.Time {
 	return w.Even.Add(until.Sub(since))
 }
 
-// nextEnd winds an ended campaign up: nothing new starts, what is under way is
+// nextEnd winds an ended campaign up: nothing new starts, and experiments under way are
 // awaited.
 //
-// Results of what is under way still count, though nothing is decided with them.
+// Their results still count, though no decision reads them.
 func nextEnd(c Now) (Step, error) {
 	if !c.Status.Ended() {
 		return nil, nil
@@ -414,8 +408,8 @@ func nextQuestion(c Now) (Step, error) {
 	return nil, nil
 }
 
-// nextExcluded calls off what an amendment has put outside the space since it
-// was requested or asked.
+// nextExcluded calls off experiments and questions that an amendment has put outside the space
+// since.
 func nextExcluded(c Now) (Step, error) {
 	why := func(x *campaign.Experiment) string { return reasonOf(c.space.Contains(x.Parameters)) }
 	payloads := cancelled(c.State, why, func(q *campaign.Question) string { return reasonOf(outside(c, q)) })
@@ -425,10 +419,10 @@ func nextExcluded(c Now) (Step, error) {
 	return record(payloads...)
 }
 
-// nextDispatch hands requested experiments to the instrument, as many as it
-// works on at once. While the fate of an experiment is unknown, the state of
-// the instrument is too: nothing is dispatched until a person has looked, and
-// until what was given up cannot begin any more.
+// nextDispatch hands requested experiments to the instrument, as many as it works on at once.
+// While the fate of an experiment is unknown, the state of the instrument is too: nothing is
+// dispatched until a person has looked, and until commands that were given up cannot begin any
+// more.
 //
 // That holds for an instrument with several channels too: neither a description
 // nor a command says which channel it is, so that nothing tells which of them
@@ -458,8 +452,8 @@ func nextDispatch(c Now) (Step, error) {
 	return Dispatch{Experiment: x.ID}, nil
 }
 
-// nextPause keeps a paused campaign from beginning anything. The rules before it
-// go on: what is under way ends, questions are put and expire.
+// nextPause keeps a paused campaign from beginning anything. The rules before it go on:
+// experiments under way end, questions are put and expire.
 func nextPause(c Now) (Step, error) {
 	if c.Status == campaign.Paused {
 		wait := Wait{For: "a person: the campaign is paused", Remedies: AfterPause(c.State), Until: Deadline(c)}
@@ -471,9 +465,8 @@ func nextPause(c Now) (Step, error) {
 	return nil, nil
 }
 
-// AfterPause is what can be done about a pause. Where the budget is spent,
-// going on is the end, unless what experiments without a result cost is had
-// back first.
+// AfterPause returns the remedies for a pause. If the budget is spent, resuming ends the
+// campaign, unless the cost of experiments without a result is recovered first.
 func AfterPause(s *campaign.State) []problem.Remedy {
 	resume := problem.Remedy{Text: "let the campaign go on", Action: problem.Resume}
 	spent := s.Left() <= 0
@@ -491,9 +484,9 @@ func AfterPause(s *campaign.State) []problem.Remedy {
 	}
 }
 
-// timeIsUp completes the campaign when its time is spent, and is nil before. It
-// is asked only where something new would begin, so that the last experiment is
-// never cut off, nor what it is still to give.
+// timeIsUp completes the campaign when its time is spent, and is nil before. It is called only
+// where something new would begin, so that neither the last experiment nor its late quantities
+// are cut off.
 //
 // Where it is spent only because the clock was set ahead, the campaign pauses and
 // a person says: a machine that starts without a clock of its own is in another
@@ -518,9 +511,9 @@ func timeIsUp(c Now) Step {
 	}}}
 }
 
-// waitingForInstrument says what a campaign waits for that has experiments under
-// way or requested, in the order of what a person can do about it: a silent
-// instrument, one that rests, another campaign.
+// waitingForInstrument says what a campaign with experiments under way or requested waits for,
+// in the order of a person's means to help: a silent instrument, one that rests, another
+// campaign.
 func waitingForInstrument(c Now) string {
 	if x := firstWith(c.State, underway...); x != nil {
 		who, what := x.Instrument, x.ID

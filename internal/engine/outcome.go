@@ -11,9 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Concluded returns what is recorded of an instrument's answer to a command, or
-// of why there is none; nothing where it says nothing new. from is the
-// instrument as it described itself.
+// Concluded returns the events for an instrument's answer to a command, or for the lack of one;
+// none if the answer is not new. from is the instrument as it described itself.
 //
 // failed is an error of the call and not of the experiment: the line is gone,
 // the program has died. Then the fate is unknown, whatever the instrument did.
@@ -36,13 +35,12 @@ func Concluded(
 	return append(append(payloads, remarks...), filesOf(c.State, experiment, o)...)
 }
 
-// conclude turns an outcome into an event; nil where it says nothing new. A
-// measurement that is not what the campaign asked for is rejected, with the
-// instrument's answer kept.
+// conclude turns an outcome into an event; nil if it is not new. A measurement that the
+// campaign did not ask for is rejected, with the instrument's answer kept.
 //
-// The first switch is about what comes too late: a person's word has settled the
-// experiment and is the last, so what the instrument says is kept as it is, from
-// which a person can correct it.
+// The first switch is for answers that come too late: a person's word has settled the
+// experiment and is final, so the instrument's answer is kept unchanged, and a person can
+// correct the experiment from it.
 func conclude(
 	c Now, x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
 ) events.Payload {
@@ -92,8 +90,8 @@ func conclude(
 	}
 }
 
-// failed is the event of a failure, with what was measured all the same. What cannot be
-// used of that is kept as the instrument gave it.
+// failed returns the event of a failure, with the quantities measured in spite of it. Unusable
+// values are kept as the instrument gave them.
 func failed(
 	s *campaign.State, x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
 ) events.Payload {
@@ -114,8 +112,8 @@ func failed(
 	return failed
 }
 
-// isKnown reports whether an instrument can end a command with a status. Any
-// other one says nothing of what became of it.
+// isKnown reports whether an instrument can end a command with a status. Any other status does
+// not tell the command's fate.
 func isKnown(s instruments.Status) bool {
 	switch s {
 	case instruments.Measured, instruments.Failed, instruments.Infeasible, instruments.Deferred,
@@ -125,9 +123,8 @@ func isKnown(s instruments.Status) bool {
 	return false
 }
 
-// admitted is the event of a measurement: a failure where it is not what the
-// campaign asked for. The identity that the device described stands in where the
-// measurement names none.
+// admitted is the event of a measurement: a failure if the campaign did not ask for it. The
+// identity that the device described stands in where the measurement names none.
 func admitted(
 	s *campaign.State, x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
 ) events.Payload {

@@ -15,12 +15,11 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// A measurement is suspect where it deviates from what is expected without it
-// by the definition's threshold, in standard deviations of the prediction, and
-// by leastDeviation, in standard deviations of all measurements: a deviation
-// that is significant and small derails nothing, and is not worth an
-// experiment. Another measurement of its composition that agrees with it clears
-// it.
+// A measurement is suspect if it deviates from the prediction made without it by the
+// definition's threshold, in standard deviations of the prediction, and by leastDeviation, in
+// standard deviations of all measurements: a deviation that is significant and small derails
+// nothing, and is not worth an experiment. Another measurement of its composition that agrees
+// with it clears it.
 const leastDeviation = 1.0
 
 // seenFactor multiplies the threshold for a measurement that a fit has believed
@@ -36,14 +35,12 @@ const (
 	leastNoise = 0.01
 )
 
-// nextOutlier has each measurement judged before a fit believes it, doubts what
-// is far from what was expected, and settles doubts whose repetition has been
-// measured.
+// nextOutlier has each measurement judged before a fit relies on it, doubts those far from
+// their prediction, and settles doubts whose repetition has been measured.
 //
-// Three steps follow each other: a judgment is recorded, then each doubt is
-// settled or raised from that record alone, and only then may a fit follow. One
-// doubt is raised at a time, since each changes what the others are held
-// against.
+// Three steps follow each other: a judgment is recorded, then each doubt is settled or raised
+// from that record alone, and only then may a fit follow. One doubt is raised at a time, since
+// each changes the predictions that the others are compared with.
 func nextOutlier(c Now) (Step, error) {
 	outliers := c.Definition.Outliers
 	if outliers.Threshold == nil ||
@@ -93,12 +90,12 @@ func nextOutlier(c Now) (Step, error) {
 	return Record{flagOutlier(c, worst, expectedOfWorst, greatest)}, nil
 }
 
-// judge makes the judgment of a step: what is expected of each measurement that
-// is to be judged, or whose doubt can be settled. The only errors are that of a
-// cancelled context and of a composition outside the space.
+// judge makes the judgment of a step: the prediction of each measurement that is to be judged,
+// or whose doubt can be settled. The only errors are that of a cancelled context and of a
+// composition outside the space.
 //
-// What was imported is not judged: it was measured elsewhere, and
-// cannot be asked for again. Nor is a repetition, which is what settles a doubt.
+// Imported measurements are not judged: they were made elsewhere and cannot be requested again.
+// Nor are repetitions, which settle doubts.
 func judge(ctx context.Context, c Now, build events.Build) (*events.MeasurementsJudged, error) {
 	var judged []quantity.Observation
 	for _, o := range c.objective.SuspectedOutliers() {
@@ -136,9 +133,9 @@ func settles(c Now) bool {
 	})
 }
 
-// repetition is the measurement that settles a doubt about another; nil where
-// there is none, not yet, or where a person decides. One that was made
-// elsewhere, or that a person has excluded, settles nothing.
+// repetition returns the measurement that settles a doubt about another; nil if none is
+// available (yet), or if a person decides. One that was made elsewhere, or that a person has
+// excluded, settles nothing.
 func repetition(c Now, o quantity.Observation) *quantity.Observation {
 	x := c.Experiment(o.Experiment)
 	if x.Flag == nil || x.Flag.Repetition == "" {
@@ -167,8 +164,8 @@ func replicated(c Now, o quantity.Observation, expected events.Expected) bool {
 // flagOutlier flags a measurement, and requests its repetition where that is
 // wanted and possible.
 //
-// Why it is not repeated stands in the reason: there is no budget, the
-// composition is excluded, or it was made elsewhere.
+// The reason tells why it is not repeated: the budget is spent, the composition is excluded, or
+// it was made elsewhere.
 func flagOutlier(
 	c Now, o quantity.Observation, expected events.Expected, deviation float64,
 ) []events.Payload {
@@ -192,12 +189,12 @@ func flagOutlier(
 	return []events.Payload{flag}
 }
 
-// settled says what the repetition of a suspect measurement makes of it; nil
-// where there is none, or not yet. The two agree: it is confirmed. They do not:
-// the one that is nearer to what was expected stands.
+// settled returns the verdict that a repetition gives on a suspect measurement; nil without a
+// repetition. If the two agree, the measurement is confirmed. If not, the one nearer to the
+// prediction stands.
 //
-// Agreement has to be closer than the distance to what was expected: two values
-// that both lie far off in the same way confirm each other.
+// Agreement has to be closer than the distance to the prediction: two values that both lie far
+// off in the same way confirm each other.
 func settled(c Now, o quantity.Observation) []events.Payload {
 	repetition := repetition(c, o)
 	if repetition == nil {
@@ -242,10 +239,9 @@ func settled(c Now, o quantity.Observation) []events.Payload {
 	}
 }
 
-// keep is the engine's word on the measurement that an experiment was to
-// repeat, whose composition the instrument can measure only once: nothing but a
-// person can settle the doubt, and a campaign that left out what it cannot
-// repeat would learn least of what is most surprising.
+// keep clears, in the engine's name, a suspect measurement whose composition the instrument can
+// measure only once. Only a person can settle that doubt, and a campaign that left out all it
+// cannot repeat would learn least from the most surprising results.
 func keep(c Now, repetition string) []events.Payload {
 	o := suspectRepeatedBy(c, repetition)
 	if o == nil {
@@ -278,14 +274,14 @@ func lastTry(s *campaign.State, id string) string {
 	return x.ID
 }
 
-// RepeatsSuspect reports whether an experiment repeats one that is in doubt:
-// what it says is about that doubt.
+// RepeatsSuspect reports whether an experiment repeats one that is in doubt, so that its result
+// is about that doubt.
 func RepeatsSuspect(c Now, id string) bool {
 	return suspectRepeatedBy(c, id) != nil && !c.Experiment(id).Elsewhere
 }
 
-// suspectRepeatedBy is the measurement in doubt that an experiment was asked
-// for to settle, nil where it was not.
+// suspectRepeatedBy returns the measurement in doubt that an experiment was requested to
+// settle, or nil.
 func suspectRepeatedBy(c Now, id string) *quantity.Observation {
 	for _, o := range c.objective.SuspectedOutliers() {
 		flag := c.Experiment(o.Experiment).Flag
@@ -306,10 +302,9 @@ func flag(
 	}
 }
 
-// doubted names the quantity that is doubted, where the campaign declares
-// several: what it seeks. Doubts about the others are not raised. Of a formula
-// it is not known which of its quantities is wrong: the whole measurement is in
-// doubt.
+// doubted names the doubted quantity if the campaign declares several: it is the objective.
+// Doubts about the others are not raised. Of a formula it is not known which of its quantities
+// is wrong: the whole measurement is in doubt.
 func doubted(s *campaign.State) string {
 	sought := sought(s)
 	if !s.Definition.Several() || sought.Computed() {
@@ -318,7 +313,7 @@ func doubted(s *campaign.State) string {
 	return sought.Name
 }
 
-// expected is what the present judgment expects of an observation.
+// expected returns the present judgment's prediction of an observation.
 func expected(c Now, o quantity.Observation) (events.Expected, bool) {
 	for _, expected := range c.objective.Expected() {
 		if expected.Experiment == o.Experiment {
@@ -328,13 +323,13 @@ func expected(c Now, o quantity.Observation) (events.Expected, bool) {
 	return events.Expected{}, false
 }
 
-// amount writes a value of the objective, interval what is expected.
+// amount writes a value of the objective, interval a prediction.
 func amount(s *campaign.State, value float64) string {
 	return strings.TrimSpace(fmt.Sprintf("%.4g %s", value, sought(s).Unit))
 }
 
-// interval writes what was expected: the mean ± one standard deviation, noise of
-// a measurement included.
+// interval writes a prediction: the mean ± one standard deviation, noise of a measurement
+// included.
 func interval(s *campaign.State, e events.Expected) string {
 	return strings.TrimSpace(fmt.Sprintf(
 		"%.4g ± %.2g %s", e.Predicted.Mean, e.Predicted.SD, sought(s).Unit,

@@ -24,9 +24,8 @@ type Outside struct {
 	Why string `json:"why"`
 }
 
-// outsideOf lists what lies outside and would lead, given the best that was
-// measured within: the best first where one value is sought, otherwise in order of
-// request.
+// outsideOf lists experiments outside the space that would lead, given the best measured
+// within: the best first for a single objective, otherwise in order of request.
 func outsideOf(s *campaign.State, best *Best) (all []Outside) {
 	def := s.Definition
 	sought := sought(s)

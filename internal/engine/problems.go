@@ -9,9 +9,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Why a request cannot be fulfilled. The messages say what is in the way; what
-// a person can do about it are remedies, which the interface turns into
-// commands or buttons.
+// Why a request cannot be fulfilled. The messages name the obstacle; the remedies say what a
+// person can do, and the interface turns them into commands or buttons.
 
 // notPossible is the error of a request that no state of this campaign allows.
 func notPossible(format string, args ...any) *problem.Error {
@@ -23,8 +22,7 @@ func notFound(subject, format string, args ...any) *problem.Error {
 	return problem.New(problem.NotFound, format, args...).About(subject)
 }
 
-// conflict is the error of a request that contradicts the record, or says what
-// it says already.
+// conflict is the error of a request that contradicts the record, or repeats it.
 func conflict(subject, format string, args ...any) *problem.Error {
 	return problem.New(problem.Conflict, format, args...).About(subject)
 }
@@ -47,9 +45,9 @@ func reasonOf(err error) string {
 	return err.Error()
 }
 
-// asProblem returns an error about a question as a problem, with what can be
-// done about it where that is known already. Without it an error of a contract,
-// which knows no questions, would reach the person without its subject.
+// asProblem returns an error about a question as a problem, with its remedies if they are known
+// already. Without it an error of a contract, which knows no questions, would reach the person
+// without its subject.
 func asProblem(q *campaign.Question, err error) *problem.Error {
 	var known *problem.Error
 	if errors.As(err, &known) {
@@ -58,8 +56,8 @@ func asProblem(q *campaign.Question, err error) *problem.Error {
 	return notPossible("%w", err).About(q.ID)
 }
 
-// outcomes are how an experiment can have ended, in the order in which they are
-// named.
+// outcomes are the ways in which an experiment can have ended, in the order in which messages
+// name them.
 var outcomes = []string{
 	string(events.ResolvedMeasured), string(events.ResolvedFailed),
 	string(events.ResolvedInfeasible), string(events.ResolvedNotPerformed),
@@ -70,18 +68,17 @@ var (
 	takeOver   = problem.Remedy{Text: "take its measurements over into a new one", Action: problem.TakeOver}
 )
 
-// settle is what can be done about an experiment whose fate is unknown.
+// settle returns the remedy for an experiment whose fate is unknown.
 func settle(id string) problem.Remedy {
 	return problem.Remedy{Text: "settle it", Action: problem.Resolve, Subject: id, Ways: outcomes}
 }
 
-// change is what can be done about an experiment that has a result.
+// change returns the remedy for an experiment that has a result.
 func change(id string) problem.Remedy {
 	return problem.Remedy{Text: "change it", Action: problem.Correct, Subject: id}
 }
 
-// sayMeasured is what can be done where an experiment is to have a result that
-// it does not have.
+// sayMeasured returns the remedy for an experiment that lacks the result it should have.
 func sayMeasured(x *campaign.Experiment) problem.Remedy {
 	return problem.Remedy{
 		Text:   fmt.Sprintf("if %s was measured, give its value", x.ID),

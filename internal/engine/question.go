@@ -11,12 +11,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// forms say what the engine does with each form of question. put is what a
-// decision that asks for it shows: the compositions that the question is about,
-// and what the campaign would take in their place. next is set where the answer
-// is what is measured next: once the campaign has decided without it, it is of
-// no use. scaled is set where the answer is numbers, which need a scale, and
-// one for each composition, which takes its time.
+// forms describe the engine's treatment of each form of question. put returns what a decision
+// shows with such a question: its compositions, and those the campaign would take instead. next
+// is set if the answer is the next composition to measure: once the campaign has decided
+// without it, it is useless. scaled is set if the answer consists of numbers, which need a
+// scale, and of one for each composition, which takes time.
 var forms = map[events.Form]struct {
 	put          func(d *events.DecisionMade) (about []events.Option, suggestion *events.Option)
 	next, scaled bool
@@ -28,8 +27,8 @@ var forms = map[events.Form]struct {
 	events.FormOutcomes:   {put: putAll},
 }
 
-// putChosen is about the one candidate that the decision chose, with what is
-// believed of it.
+// putChosen puts a question about the one candidate that the decision chose, with the belief
+// about it.
 func putChosen(d *events.DecisionMade) (about []events.Option, suggestion *events.Option) {
 	x := d.Candidate(d.Chosen)
 	if x == nil {
@@ -66,8 +65,8 @@ func option(x events.Candidate) events.Option {
 	}
 }
 
-// Withdrawn is the event of a question that could not be put. It says nothing of
-// what the expert thinks.
+// Withdrawn is the event of a question that could not be put. It reveals nothing of the
+// expert's opinion.
 func Withdrawn(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason}
 }
@@ -78,8 +77,8 @@ func noLongerNeeded(q *campaign.Question, reason string) events.Payload {
 	return &events.QuestionWithdrawn{Question: q.ID, Reason: reason, Moot: true}
 }
 
-// outside says why a question can no longer be asked: a composition that it is
-// about lies outside the space.
+// outside returns an error for a question that can no longer be asked, since one of its
+// compositions lies outside the space.
 func outside(c Now, q *campaign.Question) error {
 	if q.Form == events.FormOutcomes {
 		return nil // what an experiment gives can be judged, wherever it was made
@@ -92,11 +91,10 @@ func outside(c Now, q *campaign.Question) error {
 	return nil
 }
 
-// Posed is what a reviewer sees of a question.
+// Posed returns a question as its reviewer sees it.
 //
-// It has all that an answer needs, since a channel sees neither log nor state:
-// units, steps, the scale, what is allowed. Allowed is of the space at this
-// moment.
+// It holds all that an answer needs, since a channel sees neither log nor state: units, steps,
+// the scale and the allowed compositions, which are those of the space at this moment.
 func Posed(c Now, q *campaign.Question) humans.Question {
 	question := humans.Question{
 		ID: c.Name + "/" + q.ID, Campaign: c.Name, Expert: q.Expert, Form: q.Form,
@@ -113,8 +111,8 @@ func Posed(c Now, q *campaign.Question) humans.Question {
 	return question
 }
 
-// answered turns a reply to an open question into events. The error says what
-// is wrong with it, to the person who gave it.
+// answered turns a reply to an open question into events. The error tells the person who gave
+// the reply what to correct.
 func answered(c Now, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if err := admit(c, q, r); err != nil {
 		return nil, err
@@ -126,8 +124,8 @@ func answered(c Now, q *campaign.Question, r humans.Reply) ([]events.Payload, er
 	return withExclusion(c, payloads, q, r)
 }
 
-// admit says what is wrong with a reply to a question. It stands between every
-// channel and the log, for channels can be written elsewhere.
+// admit validates a reply to a question. It stands between every channel and the log, for
+// channels can be written elsewhere.
 func admit(c Now, q *campaign.Question, r humans.Reply) error {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return err
@@ -141,7 +139,7 @@ func admit(c Now, q *campaign.Question, r humans.Reply) error {
 	return c.space.Contains(r.Answer.Point)
 }
 
-// wasThere says what cannot have been shown with a question: an event or an
+// wasThere refuses a record of what was shown with a question if it names an event or an
 // experiment that the campaign does not have.
 func wasThere(s *campaign.State, shown *events.Shown) error {
 	if shown == nil {
@@ -183,8 +181,8 @@ func withExclusion(
 
 // superseded turns a changed reply to an answered question into events.
 //
-// Only what differs is recorded; a reply that repeats the answer and asks for an
-// exclusion records the exclusion alone.
+// Only the differences are recorded; a reply that repeats the answer and asks for an exclusion
+// records the exclusion alone.
 func superseded(c Now, q *campaign.Question, r humans.Reply) ([]events.Payload, error) {
 	if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
 		return nil, asProblem(q, err)
@@ -233,8 +231,8 @@ func contested(c Now, q *campaign.Question, r humans.Reply, actor string) ([]eve
 	}}, nil
 }
 
-// takenUp says why an answer that is what is measured next cannot be changed
-// any more: a decision has taken it up.
+// takenUp refuses to change an answer that a decision has already taken up as the next
+// composition.
 func takenUp(s *campaign.State, q *campaign.Question) error {
 	if !s.DecidedSince(q) {
 		return nil
@@ -288,11 +286,10 @@ func (a *Answer) record(c Now, by *Request) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-// Answerable says why an answer to a question without one would be of no use;
-// nil where it would be. A judgment that comes after the question has expired
-// is taken: the models learn from it. A composition is what is to be measured
-// next, and next is over once the campaign has decided without it. What was
-// withdrawn is not needed any more.
+// Answerable says why an answer to an unanswered question would be useless; nil if it would be
+// of use. A judgment that comes after the question has expired is accepted: the models learn
+// from it. A composition is for the next measurement, and too late once the campaign has
+// decided without it. A withdrawn question needs no answer any more.
 func Answerable(s *campaign.State, q *campaign.Question) error {
 	switch {
 	case q.Status == campaign.Withdrawn:
@@ -331,8 +328,8 @@ func optionsAt(points []definition.Point) []events.Option {
 	return options
 }
 
-// asked is how the outcomes are standardized that a decision asks about; nil where
-// it asks about something else.
+// asked returns the standardization of the outcomes that a decision asks about; nil for other
+// questions.
 func asked(d *events.DecisionMade) []events.OutcomeScale {
 	if d.Form != events.FormOutcomes {
 		return nil
@@ -350,14 +347,12 @@ func scale(s *campaign.State, form events.Form) *events.Scale {
 	return events.ScaleOf(def.Objective, def.Initial.Marks)
 }
 
-// Expiry returns when a question to an expert expires that is asked in a world,
-// or zero. Where people run the experiments there is no instrument that must
-// not stand still: questions have no deadline there unless the definition gives
-// one. Who is to say a number for each composition has the usual time for each,
-// and half of it for each number of a table with several columns.
-// Initial questions that are open together are answered one after the other,
-// each in the usual time, and the campaign waits for them no longer than its
-// definition says.
+// Expiry returns the time at which a question to an expert, asked in this world, expires, or
+// zero. Where people run the experiments no instrument stands idle: questions have no deadline
+// there unless the definition gives one. An expert who gives a number for each composition has
+// the usual time for each, and half of it for each number of a table with several columns.
+// Initial questions that are open together are answered one after the other, each in the usual
+// time, and the campaign waits for them no longer than its definition says.
 //
 // An audit asks it again with the world of the event (internal/attest/decisions,
 // checkExpiry), so it may read nothing but the state and w.
@@ -421,7 +416,7 @@ type Anchors struct {
 	Reason  string             `json:"reason,omitempty" doc:"Why, for the record."`
 }
 
-// check says what is missing.
+// check returns an error that names the missing part.
 func (a *Anchors) check() error {
 	if len(a.Points) == 0 && !a.Instead {
 		return invalid("say which compositions, or instead of which")

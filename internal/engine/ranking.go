@@ -10,8 +10,7 @@ import (
 	"github.com/campaignd/campaignd/policies/seek"
 )
 
-// Liked is a measured composition in the order in which the expert is expected to
-// prefer what it gives.
+// Liked is a measured composition in the expert's predicted order of preference.
 type Liked struct {
 	Experiment string           `json:"experiment"`
 	Parameters definition.Point `json:"parameters"`
@@ -28,11 +27,11 @@ type Liked struct {
 	Doubtful bool `json:"doubtful,omitempty"`
 }
 
-// errUncompared is why nothing is preferred yet.
+// errUncompared is the reason that nothing is preferred yet.
 var errUncompared = errors.New("no outcomes have been compared yet")
 
-// ranking is the order in which the expert is expected to prefer what was measured,
-// the best first.
+// ranking returns the measured experiments in the expert's predicted order of preference, the
+// best first.
 func ranking(ctx context.Context, c Now, v policies.View) ([]Liked, error) {
 	experts := v.Campaign.Definition.Experts
 	if len(experts) == 0 {

@@ -12,10 +12,9 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// Reading is a campaign for those who look at it, with the models that no fit
-// is recorded of yet, though there is what they are fitted to. That is so after
-// an amendment, after an import, and in the initial design. They are those that
-// the next decision would fit, for nothing else has a part in a fit; they are
+// Reading is a campaign as its readers see it, including models that have data but no recorded
+// fit yet. That is so after an amendment, after an import, and in the initial design. They are
+// the models that the next decision would fit, for nothing else has a part in a fit; they are
 // fitted in memory, and no decision reads them.
 //
 // A fit can take long: a page that shows several things of one state reads it
@@ -27,7 +26,7 @@ type Reading struct {
 	unfit error // why the one of the objective failed
 }
 
-// LeastMeasured is how many measurements a model of the objective takes.
+// LeastMeasured is the number of measurements that a model of the objective needs.
 const LeastMeasured = quantity.LeastObservations
 
 // View is [Core.View] with all models that there can be.
@@ -77,8 +76,7 @@ func (c *folded) models() []projections.Projection {
 	return []projections.Projection{c.quantities, c.belief, c.preference}
 }
 
-// missingFit is a fit of a model of which none is recorded, if there is what it
-// is fitted to.
+// missingFit returns a fit for a model that has data but no recorded fit.
 func missingFit(c Now) (Fit, bool) {
 	if c.Status == campaign.Undefined {
 		return Fit{}, false

@@ -28,9 +28,8 @@ func (r Request) Identified(id string) Request {
 	return r
 }
 
-// Key names an identified request for what is remembered outside the log; empty
-// for a request without an identifier. The zero byte cannot stand in a name or
-// an identifier that guard accepts.
+// Key names an identified request for caches outside the log; it is empty for a request without
+// an identifier. The zero byte cannot stand in a name or an identifier that guard accepts.
 func (r Request) Key() string {
 	if r.ID == "" {
 		return ""
@@ -38,9 +37,9 @@ func (r Request) Key() string {
 	return strings.Join([]string{r.Actor, r.ID, r.digest()}, "\x00")
 }
 
-// digest is what tells another request under the same identifier; empty without
-// one. A digest that the caller gave is taken as it is: it is of what was sent,
-// which may have been read into another request by now.
+// digest distinguishes different requests under the same identifier; empty without one. A
+// digest that the caller gave is taken as it is: it covers the bytes that were sent, which may
+// have been read into a different request by now.
 func (r Request) digest() string {
 	switch {
 	case r.ID == "":
@@ -56,7 +55,7 @@ func (r Request) digest() string {
 	return DigestOf(text)
 }
 
-// DigestOf is the digest of what a caller sent, for [Request.Digest].
+// DigestOf is the digest of the bytes that a caller sent, for [Request.Digest].
 func DigestOf(sent []byte) string {
 	sum := sha256.Sum256(sent)
 	return hex.EncodeToString(sum[:16])
@@ -87,9 +86,9 @@ func anotherRequest(id string) error {
 		With(problem.Remedy{Text: "give each request an identifier of its own"})
 }
 
-// Repeated returns the events of a request that was recorded before, none where
-// it was not. It is asked before a request is judged: what was recorded once
-// must not be refused because the campaign has changed since.
+// Repeated returns the events of a request that was recorded before, none where it was not. It
+// is called before a request is judged: a repeat of a recorded request must not be refused
+// because the campaign has changed since.
 func (c *Core) Repeated(ctx context.Context, log events.Log, r Request) ([]events.Event, error) {
 	at, err := c.Recorded(r)
 	if at == 0 || err != nil {
@@ -126,13 +125,13 @@ func sameRequest(first, e events.Event) bool {
 		e.Actor == first.Actor && e.Account == first.Account
 }
 
-// Submit fulfills a request on a campaign that no process runs, and folds it
-// into core. Where another writer was quicker, what it wrote is folded and the
-// request judged anew: it may be there by now.
+// Submit fulfills a request on a campaign that no process runs, and folds it into core. If
+// another writer was quicker, its events are folded and the request is judged again: it may be
+// recorded by now.
 //
-// There is no lock: the log refuses a batch whose writer has not seen the newest
-// event, and that is what ends each round. The core may have been overtaken by
-// any number of events, or by a process that has begun to run the campaign.
+// There is no lock: the log refuses a batch whose writer has not seen the newest event, and
+// that ends each round. The core may have been overtaken by any number of events, or by a
+// process that has begun to run the campaign.
 func Submit(
 	ctx context.Context, log events.Log, core *Core, request Request, now time.Time,
 ) ([]events.Event, error) {
@@ -174,12 +173,10 @@ func Define(
 	return DefineBy(ctx, log, definition, Request{Actor: actor}, now, trace)
 }
 
-// DefineBy is [Define] by a request, whose parts are empty: it says who asks
-// and under which identifier. A campaign that was opened by the same request is
-// opened.
+// DefineBy is [Define] by a request whose parts are empty: it gives the requester and the
+// identifier. A campaign that the same request has opened before is opened.
 //
-// The expected sequence 0 is what makes a campaign open once: of two requests,
-// one appends.
+// The expected sequence 0 ensures that a campaign opens once: of two requests, one appends.
 func DefineBy(
 	ctx context.Context, log events.Log, definition events.CampaignDefined, by Request,
 	now time.Time, trace string,

@@ -6,9 +6,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Heard returns what is recorded of a reviewer's reply to a question, or of why
-// there is none, and who says it; nothing where it is of no use any more. over
-// is set where the wait for the reply had ended before it came.
+// Heard returns the events for a reviewer's reply to a question, or for the lack of one, and
+// their actor; none if the reply is no longer of use. over is set if the wait for the reply had
+// ended before it came.
 //
 // An answer that cannot be taken withdraws its question: it would otherwise be
 // put to the same expert again without end.

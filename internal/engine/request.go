@@ -64,7 +64,7 @@ type part interface {
 	record(c Now, r *Request) ([]events.Payload, error)
 }
 
-// parts returns what a request asks for.
+// parts returns the parts of a request that are set.
 func (r *Request) parts() (asked []part) {
 	for _, p := range []part{
 		(*pause)(r.Pause), (*resume)(r.Resume), (*stop)(r.Stop), (*amend)(r.Amend), r.Note, r.Tell, r.Answer,
@@ -78,10 +78,9 @@ func (r *Request) parts() (asked []part) {
 	return asked
 }
 
-// Check says what is wrong with a request whatever the campaign is: it
-// contradicts itself, or leaves out what it is about. Handle asks it first, and
-// a client of another process before it sends, so that all channels refuse the
-// same in the same words.
+// Check validates a request without the campaign: it must not contradict itself or leave out
+// its subject. Handle calls it first, and so does a client of another process before it sends,
+// so that all channels refuse the same requests in the same words.
 func (r *Request) Check() error {
 	for _, p := range r.parts() {
 		if p, ok := p.(interface{ check() error }); ok {
@@ -116,10 +115,9 @@ func CheckComposition(field string, point definition.Point) error {
 	return nil
 }
 
-// Handle returns the events that fulfill a request. It changes nothing. Where
-// the request cannot be fulfilled the error wraps a [problem.Error] with what
-// can be done instead: errors.Is finds [problem.ErrInvalidRequest], or
-// [ErrNoCampaign] before there is one.
+// Handle returns the events that fulfill a request. It changes nothing. If the request cannot
+// be fulfilled the error wraps a [problem.Error] with its remedies: errors.Is finds
+// [problem.ErrInvalidRequest], or [ErrNoCampaign] before there is one.
 //
 // Each kind of request is a type in the file of its noun: those of the campaign in
 // steer.go, of results in tell.go, resolve.go and correct.go, of commands in

@@ -39,15 +39,14 @@ func (r *Resolve) check() error {
 	return checkVoided(r.Voided)
 }
 
-// resolves are what Resolve is, of each something else.
+// resolves are Resolve requests, each with its own finding.
 type resolves []Resolve
 
 func (all resolves) check() error {
 	return checkEach(all, "the list is empty: there is nothing to settle")
 }
 
-// checkEach says what is wrong with the rows of a request that contradict
-// themselves, each of them, or that it has none.
+// checkEach validates each row of a request by itself, and refuses a request without rows.
 func checkEach[R any, P interface {
 	*R
 	check() error
@@ -125,10 +124,9 @@ func (r *Resolve) record(c Now, by *Request) ([]events.Payload, error) {
 	return resolves{*r}.record(c, by)
 }
 
-// record records what a person found out about experiments whose fate is
-// unknown: of one, of several the same, or of each something else, as of a plate
-// of which eleven wells are known. All is recorded in one batch, or nothing; what
-// is wrong with several is a [problem.RowFaults].
+// record records a person's findings about experiments whose fate is unknown: one, several with
+// the same finding, or each with its own, as for a plate with eleven known wells. All is
+// recorded in one batch, or nothing; the faults of several rows are a [problem.RowFaults].
 func (all resolves) record(c Now, _ *Request) ([]events.Payload, error) {
 	var faults problem.RowFaults
 	settling := settling{Now: c, rows: make(map[string]int)}
@@ -141,7 +139,7 @@ func (all resolves) record(c Now, _ *Request) ([]events.Payload, error) {
 	return settling.payloads, faults.All()
 }
 
-// settling is what is recorded row by row.
+// settling collects the events row by row.
 type settling struct {
 	Now
 	payloads []events.Payload
@@ -182,7 +180,8 @@ func (c *settling) one(x *campaign.Experiment, r *Resolve) error {
 	if err != nil {
 		return err
 	}
-	// It is requested again already where the instrument overtook a word of before.
+	// If the instrument overtook an earlier word, the experiment has been requested again
+	// already.
 	again := repetitionOf(c.State, x)
 	repeat := r.Repeat && (again == nil || again.Status != campaign.Requested)
 	c.payloads = append(c.payloads, &events.ExperimentResolved{
@@ -206,8 +205,8 @@ func (c *settling) one(x *campaign.Experiment, r *Resolve) error {
 	return nil
 }
 
-// fits says why an experiment cannot be settled or repeated; so many others of the
-// request are repeated before it.
+// fits returns an error for an experiment that cannot be settled or repeated; before is the
+// number of experiments of the request that are repeated first.
 func (r *Resolve) fits(c Now, x *campaign.Experiment, before int) error {
 	switch {
 	case x.Status != campaign.Unresolved:
@@ -232,7 +231,7 @@ func (r *Resolve) fits(c Now, x *campaign.Experiment, before int) error {
 	return nil
 }
 
-// measurement is what the experiment measured, nil where nothing.
+// measurement returns the experiment's measurement, nil if it measured nothing.
 func (r *Resolve) measurement(c Now, x *campaign.Experiment) (*events.Measurement, error) {
 	said := reported{
 		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,

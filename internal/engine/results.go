@@ -8,9 +8,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// results are those of many experiments in one batch, all or none. What is recorded
-// is what as many requests for one result each would, in their order: each is
-// judged by a copy of the core that holds those before it.
+// results are those of many experiments in one batch, all or none. The events are those that as
+// many single requests would give, in their order: each row is judged by a copy of the core
+// that holds the rows before it.
 type results []Tell
 
 func (rows results) check() error { return checkEach(rows, "there is nothing to take over") }
@@ -55,8 +55,8 @@ func ByHand(s *campaign.State, x *campaign.Experiment) bool {
 		(s.Definition.ByHand() || x.Status == campaign.Requested)
 }
 
-// tellRow records the result that a row of a table brings of an experiment that
-// waits for it, and folds it. What would ask for another experiment is no result.
+// tellRow records the result that a table row gives for an experiment that waits for it, and
+// folds it. A row that would request another experiment is not a result.
 func tellRow(after *Core, row Tell, r *Request) ([]events.Payload, error) {
 	switch {
 	case row.Again != "":

@@ -8,9 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// coarse is how many times values may have come again before an instrument
-// counts as one whose values do: it counts, rounds or is at a limit, and that
-// two are equal says nothing.
+// coarse is the number of repeated values from which an instrument counts as one that repeats
+// them: it counts, rounds or is at a limit, and two equal values mean nothing.
 const coarse = 3
 
 // Same is the engine's word that a measurement equals, bit for bit, the one
@@ -58,9 +57,9 @@ type run struct {
 	newest *campaign.Experiment
 }
 
-// runsOfValues returns what an instrument has measured, but for one experiment,
-// in the order of the ends. The values are those that count now, corrections
-// included; what was imported has no instrument that could repeat itself.
+// runsOfValues returns an instrument's measurements, but for one experiment, in the order of
+// their ends. The values are those that count now, corrections included; imported measurements
+// have no instrument that could repeat itself.
 func runsOfValues(s *campaign.State, instrument, but string) (runs []run) {
 	var ended []*campaign.Experiment
 	for y := range among(s) {

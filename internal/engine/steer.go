@@ -32,7 +32,7 @@ type (
 	amend  events.CampaignAmended
 )
 
-// record holds back what only the engine says: that a device is lost, and how
+// record refuses the parts that only the engine may set: that a device is lost, and how
 // failures were counted.
 func (r *pause) record(c Now, _ *Request) ([]events.Payload, error) {
 	switch err := steerable(c.State); {
@@ -63,14 +63,14 @@ func Resumable(c Now) bool {
 	return c.Status == campaign.Paused || !restsUntil(c).IsZero()
 }
 
-// record takes a paused campaign too. It is for good: what is under way is
-// awaited, and nothing new begins.
+// record takes a paused campaign too. It is for good: experiments under way are awaited, and
+// nothing new begins.
 func (r *stop) record(c Now, _ *Request) ([]events.Payload, error) {
 	return []events.Payload{(*events.CampaignStopped)(r)}, steerable(c.State)
 }
 
-// record checks an amendment and says itself what it changes: who asks for it
-// may be another program than ours.
+// record checks an amendment and lists its changes itself: the caller may be another program
+// than ours.
 //
 // A completed campaign can be amended, and goes on if its budget was raised. A
 // copy is recorded, since the request belongs to the caller.
@@ -99,9 +99,9 @@ func (r *amend) record(c Now, _ *Request) ([]events.Payload, error) {
 	return []events.Payload{&amended}, nil
 }
 
-// Unamendable says what of the campaign's identity an amended definition would
-// change, or "". What is recorded refers to parameters and experts by name. The
-// audit asks it too.
+// Unamendable names the part of the campaign's identity that an amended definition would
+// change, or "". Recorded events refer to parameters and experts by name. The audit calls it
+// too.
 func Unamendable(s *campaign.State, def definition.Campaign) string {
 	old := s.Definition
 	same := func(a, b definition.Parameter) bool { return a.Name == b.Name && a.Unit == b.Unit }
@@ -121,8 +121,8 @@ type Note struct {
 	About string `json:"about,omitempty" doc:"An experiment, question or decision."`
 }
 
-// record holds a remark to what it is about. It changes nothing that a decision
-// reads, and is taken in every state.
+// record attaches a remark to its subject. It changes nothing that a decision reads, and is
+// taken in every state.
 func (n *Note) record(c Now, _ *Request) ([]events.Payload, error) {
 	if strings.TrimSpace(n.Text) == "" {
 		return nil, notPossible("the note is empty")

@@ -20,9 +20,8 @@ type Suggestion struct {
 	Ended bool
 }
 
-// SuggestionOf is what a person is to do where the campaign waits for what a step
-// says. The lists are copies of entries, so that they may be kept while the
-// campaign goes on.
+// SuggestionOf returns the next tasks of a person while the campaign waits as a step says. The
+// lists are copies of entries, so that they may be kept while the campaign goes on.
 func SuggestionOf(s *campaign.State, wait Wait) Suggestion {
 	var suggestion Suggestion
 	for x := range among(s) {

@@ -57,10 +57,9 @@ type ModelBest struct {
 	Doubtful bool             `json:"doubtful,omitempty"`
 }
 
-// Bests are the two best compositions of a campaign that measures. They are
-// often different ones: the best measured value has its noise in its favor, and
-// the model holds it against all the others. A trade-off has none of them, but a
-// front.
+// Bests are the two best compositions of a campaign that measures. They are often different
+// ones: the best measured value has its noise in its favor, and the model holds it against all
+// the others. A trade-off has a front instead of them.
 type Bests struct {
 	BestMeasured *Best       `json:"best_measured"`
 	BestByModel  *ModelBest  `json:"best_by_model"`
@@ -94,8 +93,8 @@ func (b Bests) Leading() (experiment string, composition definition.Point) {
 	return "", nil
 }
 
-// BeingWorkedOut is why there is no best by the model of what was measured
-// last, where there will be one in a moment.
+// BeingWorkedOut is the reason for a missing best by the model that will be there in a moment,
+// once the model has the latest measurements.
 const BeingWorkedOut = "is being worked out"
 
 // Summary is a campaign in a few numbers.
@@ -123,8 +122,8 @@ type Summary struct {
 	Stopped string `json:"stopped"`
 }
 
-// Revision tells apart what the models of a summary follow from: equal
-// revisions of one campaign give equal models.
+// Revision distinguishes the data of a summary's models: equal revisions of one campaign give
+// equal models.
 type Revision struct {
 	Quantities  uint64
 	Comparisons int
@@ -133,17 +132,15 @@ type Revision struct {
 	DefinedBy   string
 }
 
-// Revision is what the models of the summary follow from now. It is cheap enough
-// to be asked after every event: the loop compares it before it has a summary
-// worked out.
+// Revision identifies the data that the summary's models depend on now. It is cheap enough to
+// be called after every event: the loop compares it before it has a summary computed.
 func (c *Core) Revision() Revision {
 	s := c.State()
 	return Revision{c.quantities.Version(), s.Comparisons(), answers(c.State()), c.preference.Fits(), s.DefinedBy}
 }
 
-// ReadsModel reports whether decisions read the model of what is sought, so that it is
-// fitted as the campaign goes. Otherwise it is fitted once, for the result, and whenever
-// someone looks.
+// ReadsModel reports whether decisions read the model of the objective, so that it is fitted as
+// the campaign goes. Otherwise it is fitted once, for the result, and whenever someone looks.
 func (c *Core) ReadsModel() bool { return c.policy.Needs().Objective }
 
 // Summarize is [Reading.Summarize] where nothing else is read.
@@ -181,8 +178,7 @@ func (r *Reading) Summarize(ctx context.Context) (Summary, error) {
 	return summary, err
 }
 
-// Counts is the summary without what follows from models: nothing is worked out
-// for it.
+// Counts is the summary without the parts that need models: it computes nothing.
 func (c *Core) Counts() Summary {
 	s := c.State()
 	summary := Summary{
@@ -203,10 +199,9 @@ func (c *Core) Counts() Summary {
 	return summary
 }
 
-// Helps returns what each expert's labels have shown so far (see
-// [policies.Helper]); nothing where the model cannot be used. The only error is
-// that of a cancelled context. It needs the model, which is why Counts does
-// without.
+// Helps returns the evidence from each expert's labels so far (see [policies.Helper]); none if
+// the model cannot be used. The only error is that of a cancelled context. It needs the model,
+// so that Counts leaves it out.
 func Helps(ctx context.Context, c Now) ([]policies.Help, error) {
 	helper, ok := c.policy.(policies.Helper)
 	if !ok {
@@ -230,9 +225,9 @@ func Informed(ctx context.Context, c Now, v policies.View) (*quantity.Model, err
 	return nil, nil
 }
 
-// answers tells apart what experts have answered, of every form: it is a digest
-// of the events that the answers which count came from. Sources change when an
-// answer is given or superseded, which a count would not see.
+// answers distinguishes states of the experts' answers, of every form: it is a digest of the
+// events that gave the answers that count. Sources change when an answer is given or
+// superseded, which a count would not see.
 func answers(s *campaign.State) uint64 {
 	h := fnv.New64a()
 	for i := range s.Questions {
@@ -241,8 +236,8 @@ func answers(s *campaign.State) uint64 {
 	return h.Sum64()
 }
 
-// noModel says why there is no model of the objective: what it is fitted to is
-// missing, or it has to be worked out.
+// noModel says why the objective has no model: its data are missing, or the fit is still to be
+// computed.
 func noModel(c Now) string {
 	n := c.objective.Observed()
 	switch {
@@ -256,8 +251,8 @@ func noModel(c Now) string {
 	return BeingWorkedOut
 }
 
-// byModel fills in the best composition by the models, or the front, or why there
-// is none.
+// byModel fills in the best composition by the models, or the front, or the reason for its
+// absence.
 func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	c := r.core
 	view := policies.View{Campaign: c.State(), Space: c.space}
@@ -285,7 +280,7 @@ func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err != nil: // of a quantity that is sought there is no model yet
+	case err != nil: // an objective has no model yet
 		bests.NoModel = err.Error()
 	default:
 		bests.NoModel = ""
@@ -312,12 +307,11 @@ func bestByModel(v policies.View) (*ModelBest, error) {
 	return best, nil
 }
 
-// sought is what the campaign seeks now.
+// sought returns the campaign's current objective.
 func sought(s *campaign.State) definition.Objective { return s.Definition.Sought() }
 
-// bestMeasured is the composition with the best measured value, of those that keep
-// the constraints on outcomes where some do; nil where there is none, and where no
-// single value is sought.
+// bestMeasured returns the composition with the best measured value, among those that keep the
+// constraints on outcomes if some do; nil without measurements, and without a single objective.
 func bestMeasured(s *campaign.State) *Best {
 	sought := sought(s)
 	if !s.Definition.Single() {

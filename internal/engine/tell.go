@@ -36,9 +36,9 @@ type Tell struct {
 	Anyway     bool                  `json:"anyway,omitempty" doc:"Take a composition that the campaign could not ask for."`
 }
 
-// MarshalJSON writes the value 0 where there is none. Digests of requests are
-// taken of it, and processes of earlier versions read it: it stays. Of declared
-// quantities they know nothing, and there a 0 would be a value.
+// MarshalJSON writes a missing value as 0. It has to stay: digests of requests depend on it,
+// and processes of earlier versions read it. They know nothing of declared quantities, where a
+// 0 would be a value.
 func (t Tell) MarshalJSON() ([]byte, error) {
 	type plain Tell
 	if t.empty() {
@@ -55,12 +55,12 @@ func (t *Tell) received() {
 	}
 }
 
-// empty reports whether nothing is said of any quantity.
+// empty reports whether the request mentions no quantity.
 func (t *Tell) empty() bool {
 	return t.Value == nil && t.Quantities == nil && t.Missing == nil && !t.Later
 }
 
-// reasons counts the reasons why there is no value.
+// reasons counts the reasons given for a missing value.
 func (t *Tell) reasons() (n int) {
 	for _, reason := range []string{t.Failed, t.Infeasible, t.Again} {
 		if reason != "" {
@@ -70,7 +70,7 @@ func (t *Tell) reasons() (n int) {
 	return n
 }
 
-// check says what contradicts itself, or is missing.
+// check refuses contradictions and missing parts.
 func (t *Tell) check() error {
 	if err := CheckComposition("parameters", t.Parameters); err != nil {
 		return err
@@ -87,7 +87,7 @@ func (t *Tell) check() error {
 	return t.CheckOutcome()
 }
 
-// CheckOutcome says what is wrong with the value and the reasons for none.
+// CheckOutcome validates the value, or the reasons for its absence.
 func (t *Tell) CheckOutcome() error {
 	switch reasons := t.reasons(); {
 	case reasons > 1:
@@ -102,13 +102,13 @@ func (t *Tell) CheckOutcome() error {
 	return nil
 }
 
-// reported is what a person says of a result.
+// reported is a result as a person reports it.
 type reported struct {
-	// requested is what was asked for, made what they say was made, nil for the
-	// same.
+	// requested is the requested composition, made the one the person reports as made, nil for
+	// the same.
 	requested, made definition.Point
 	anyway          bool
-	// value, in unit and with sd, is of what the campaign seeks; nil for none.
+	// value, in unit and with sd, is that of the objective; nil for none.
 	value *float64
 	unit  string
 	sd    *float64
@@ -125,7 +125,7 @@ func (t *Tell) reported(requested definition.Point) reported {
 	}
 }
 
-// measurement builds and checks a person's measurement. What has no unit has the
+// measurement builds and checks a person's measurement. A value without a unit has the
 // campaign's.
 func measurement(c Now, r reported) (*events.Measurement, error) {
 	def := c.Definition
@@ -158,8 +158,8 @@ func measurement(c Now, r reported) (*events.Measurement, error) {
 	return checked(c, m, r.made, r.anyway)
 }
 
-// givenAllTheSame is what an experiment measured that failed; nil where a person names
-// no quantity of it.
+// givenAllTheSame returns the measurement of a failed experiment; nil if the person names none
+// of its quantities.
 func givenAllTheSame(c Now, r reported, names bool) (*events.Measurement, error) {
 	switch {
 	case !names:
@@ -235,7 +235,7 @@ func tell(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, er
 	return payloads, nil
 }
 
-// result records what became of an experiment, as a person tells it.
+// result records the outcome of an experiment as a person reports it.
 func result(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, error) {
 	if t.Value != nil && c.Definition.Names() {
 		value, err := unnamed(c.State, *t.Value, t.Unit, t.SD)
@@ -309,7 +309,7 @@ func result(c Now, t Tell, origin events.Origin, number int) ([]events.Payload, 
 	})...), nil
 }
 
-// tellable says why a person cannot tell the result of an experiment.
+// tellable returns an error if a person cannot report the result of an experiment.
 func tellable(s *campaign.State, x *campaign.Experiment, id string) error {
 	switch {
 	case x == nil:
@@ -358,10 +358,10 @@ func runsOf(c Now, point definition.Point) (runs []*campaign.Experiment) {
 	return runs
 }
 
-// Known says of rows that are to be imported which experiment of the campaign gave the
-// same at the same composition, and ended in the same way; "" for none. The same is
-// the value of what is sought, or of each declared quantity that both have, one at
-// least. A row without a value is none.
+// Known returns, for each row to be imported, the experiment of the campaign that gave the same
+// at the same composition and ended in the same way; "" for none. The same means an equal value
+// of the objective, or of each declared quantity that both have, at least one. A row without a
+// value matches none.
 func Known(c Now, rows []Tell) ([]string, error) {
 	at := make(map[string][]*campaign.Experiment)
 	for x := range among(c.State) {
@@ -378,7 +378,7 @@ func Known(c Now, rows []Tell) ([]string, error) {
 	for i := range rows {
 		key, err := c.space.Key(rows[i].Parameters)
 		if err != nil {
-			continue // a composition that is none is refused elsewhere
+			continue // invalid compositions are refused elsewhere
 		}
 		for _, x := range at[key] {
 			if gaveTheSame(c.State, x, &rows[i]) {
@@ -389,7 +389,7 @@ func Known(c Now, rows []Tell) ([]string, error) {
 	return known, nil
 }
 
-// gaveTheSame reports whether a row says what an experiment of its composition gave.
+// gaveTheSame reports whether a row has the outcome of an experiment of its composition.
 func gaveTheSame(s *campaign.State, x *campaign.Experiment, row *Tell) bool {
 	if (x.Status == campaign.Failed) != (row.Failed != "") {
 		return false
@@ -469,7 +469,7 @@ func (rows imports) record(c Now, r *Request) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-// haveAll refuses rows of which there is nothing to be recorded.
+// haveAll refuses rows that leave nothing to record.
 func haveAll(s *campaign.State) error {
 	return conflict(s.Name, "the campaign has all of these measurements already")
 }

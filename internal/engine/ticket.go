@@ -5,9 +5,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Ticket is where a campaign stands in the queue of an instrument that
-// campaigns share. Each command has a ticket of its own, from before it is
-// dispatched until its fate is known.
+// Ticket is the campaign's place in the queue of an instrument that campaigns share. Each
+// command has a ticket of its own, from before it is dispatched until its fate is known.
 //
 // While the campaign waits for one, the experiment is only requested: no time
 // runs against the instrument, and nothing has a fate that a crash could leave
@@ -34,11 +33,10 @@ const (
 	Held
 )
 
-// keepsTicket reports whether a ticket that is not used yet is kept while a
-// step is done. A step that takes long, or waits for a person, does not keep
-// it: others wait for it. What is only written may lead to the command that it
-// is for. A Record can be what stands between the ticket and its command, such
-// as a question that expires.
+// keepsTicket reports whether a ticket that is not used yet is kept while a step is done. A
+// step that takes long, or waits for a person, does not keep it: others wait for it. A step
+// that only records may lead to the ticket's command: a Record, such as a question that
+// expires, can stand between the ticket and its command.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
 	case Record, Dispatch, Collect, Ask, CallOff:

@@ -9,17 +9,16 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// What instruments and experts report is recorded whatever they say: a result
-// must not be lost because a program writes too much. Their texts are cut to
-// what a person reads, and characters that must not reach a terminal are spelt
-// out.
+// Reports of instruments and experts are recorded whatever they contain: a result must not be
+// lost because a program writes too much. Their texts are cut to a length that a person reads,
+// and characters that must not reach a terminal are spelt out.
 
 // maxFurther is the greatest sum of the texts of a measurement's further
 // quantities, in bytes.
 const maxFurther = 1 << 20
 
-// recordable returns an instrument's answer to a command as it can be recorded,
-// with remarks on what had to be left out for that, or contradicts itself.
+// recordable returns an instrument's answer to a command as it can be recorded, with remarks on
+// omissions that this required, and on contradictions.
 //
 // It comes before any judgment of the outcome, so that nothing later meets a
 // text that cannot be recorded.
@@ -50,8 +49,8 @@ func recordable(
 	return o, remarks
 }
 
-// tidyMeasurement cuts the texts of a measurement, and its further quantities where
-// they are more than an event can hold. It also says how many it left out.
+// tidyMeasurement cuts the texts of a measurement, and its further quantities where they are
+// more than an event can hold. It also returns the number it left out.
 func tidyMeasurement(m events.Measurement) (events.Measurement, int) {
 	m.Identity = legible(m.Identity)
 	var kept []definition.Quantity

@@ -8,16 +8,15 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// togetherWithin is how long after the first of them outcomes may come and
-// still be those of one occurrence: a program reports the wells of a plate one
-// after the other.
+// togetherWithin is the time after the first outcome within which others belong to the same
+// occurrence: a program reports the wells of a plate one after the other.
 const togetherWithin = time.Minute
 
-// occurrences groups experiments that gave no result, in the order of their
-// ends: those that ended together, with one cause, are one occurrence. A plate
-// of 24 that could not be made says no more about the instrument than one
-// experiment does. A group is known by its first: what ended within the minute
-// after that one belongs to it, whatever came in between.
+// occurrences groups experiments that gave no result, in the order of their ends: those that
+// ended together, with one cause, are one occurrence. A plate of 24 that could not be made is
+// no more evidence about the instrument than one experiment. A group is defined by its first:
+// experiments that ended within the minute after that one belong to it, whatever came in
+// between.
 func occurrences(row []*campaign.Experiment) (groups [][]*campaign.Experiment) {
 	for _, x := range row {
 		i := slices.IndexFunc(groups, func(g []*campaign.Experiment) bool { return endedTogether(g[0], x) })
@@ -40,9 +39,9 @@ func endedTogether(first, x *campaign.Experiment) bool {
 		x.EndedAt.Sub(first.EndedAt) <= togetherWithin
 }
 
-// ownCause is why an experiment gave no result, without the command that it
-// was. Programs like to name the command in their messages, which would make
-// each cause another one.
+// ownCause is the cause of an experiment without a result, with the command's identifier
+// removed. Programs like to name the command in their messages, which would make every cause a
+// different one.
 func ownCause(x *campaign.Experiment) string {
 	if x.Command == "" {
 		return x.Cause

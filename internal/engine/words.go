@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Computation is what is being computed in the background.
+// Computation describes the computation that runs in the background.
 type Computation struct {
 	// What says it in words, "fitting the model of 2,000 measurements".
 	What string
@@ -15,8 +15,8 @@ type Computation struct {
 	Since time.Time
 }
 
-// InWords says what a step computes; nil is the summary. It is for status lines
-// and pages; nothing of it is recorded.
+// InWords describes the computation of a step; nil is the summary. It is for status lines and
+// pages; nothing of it is recorded.
 func InWords(c Now, step Step) string {
 	measurements := countOf(c.objective.Observed(), "measurement")
 	switch step := step.(type) {

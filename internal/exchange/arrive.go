@@ -11,11 +11,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A row can bring what arrives of an experiment after its end: it names it in the
-// column experiment. Tables of other campaigns have such a column too, with their
-// names, and a campaign of the same definition has the same initial compositions. So
-// a row with a composition adds quantities only where that is the experiment's, and
-// the row has a value that it lacks; all others are rows of their own.
+// A row can bring quantities that arrive after the end of an experiment, which it names in the
+// column experiment. Tables of other campaigns have such a column too, with their names, and a
+// campaign of the same definition has the same initial compositions. So a row with a
+// composition adds quantities only where that is the experiment's, and the row has a value that
+// it lacks; all others are rows of their own.
 
 // named is the experiment to which a row adds quantities, nil where it is a row of its
 // own.
@@ -33,7 +33,7 @@ func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 	case composed:
 		point, faults := s.point(im.def, row, "")
 		if faults != nil || !reflect.DeepEqual(point, x.Parameters) && !reflect.DeepEqual(point, x.Measurement.Actual) {
-			return nil, nil // what is wrong is said of it as of any row
+			return nil, nil // its faults are reported like those of any row
 		}
 	case c.text == "" && withoutCompositions(im.def, s.Header):
 		return nil, Faults{s.fault(row, c, errors.New("it names no experiment, and the table has no compositions"))}
@@ -63,7 +63,7 @@ func (im *Import) lacks(row Row, x *campaign.Experiment) bool {
 	return false
 }
 
-// measured are the quantities of which a row can hold a value.
+// measured returns the quantities that a row can hold values of.
 func (im *Import) measured() []string {
 	names := declaredNames(im.def)
 	if sought := im.def.Sought(); !sought.Computed() {
@@ -72,8 +72,8 @@ func (im *Import) measured() []string {
 	return names
 }
 
-// arrivals reads what a row says of an experiment. What is there already counts once, and
-// is refused in its column where it differs.
+// arrivals reads a row's values for an experiment. A value that the experiment has already
+// counts once; a different one is refused in its column.
 func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults) {
 	s, tell := im.sheet, engine.Tell{Experiment: x.ID}
 	var faults Faults

@@ -32,9 +32,8 @@ func ParseColumn(text string) (column, name string, err error) {
 	return column, name, nil
 }
 
-// Heading splits the heading of a column into what it names and the unit behind
-// it, as people write it: "salt (mol/kg)", "salt [mol/kg]", "salt / mol/kg".
-// Without one the unit is empty.
+// Heading splits the heading of a column into the name and the unit behind it, as people write
+// it: "salt (mol/kg)", "salt [mol/kg]", "salt / mol/kg". Without one the unit is empty.
 func Heading(column string) (name, unit string) {
 	for _, brackets := range []string{"()", "[]"} {
 		begin := strings.Index(column, brackets[:1])
@@ -72,8 +71,7 @@ func (f Form) rename(def *definition.Campaign, file string, header []string) ([]
 	return names, nil
 }
 
-// headed is the parameter or quantity of which a column is the heading; "" for
-// none.
+// headed returns the parameter or quantity that a column's heading names; "" for none.
 func headed(def *definition.Campaign, column string) string {
 	for _, par := range def.Parameters {
 		if par.Unit != "" && column == format.Heading(par.Name, par.Unit) {
@@ -91,9 +89,8 @@ func headed(def *definition.Campaign, column string) string {
 // checkHeader refuses columns that may not be there, or are not. All faults come
 // in one message, so that the file is mended once.
 //
-// A heading that is there twice is refused even where both columns hold the
-// same: which one is meant would be a guess about measurements. The remedy for
-// a column that is not known comes only where there is one.
+// A repeated heading is refused even if both columns hold the same: choosing one would be a
+// guess about measurements. The remedy for unknown columns appears only if there are any.
 func (s *Sheet) checkHeader(def *definition.Campaign, form Form) error {
 	header := s.Header
 	var wanted []string
@@ -147,8 +144,8 @@ func withoutCompositions(def *definition.Campaign, header []string) bool {
 	})
 }
 
-// columnNames lists what a header must have: the parameters, and extra. It is
-// how a message says what to write, in the order in which an export writes it.
+// columnNames lists what a header must have: the parameters, and extra. Messages use it to say
+// what to write, in the order of an export.
 func columnNames(def *definition.Campaign, extra []string) string {
 	names := ParameterNames(def)
 	if len(extra) > 0 {

@@ -1,6 +1,6 @@
-// Package exchange is how measurements come from other programs and go to them:
-// a campaign as a table, and a CSV file of measurements as a request to take
-// them over. What [Table.WriteCSV] writes, [Import] reads to the last bit.
+// Package exchange imports measurements from other programs and exports them: a campaign as a
+// table, and a CSV file of measurements as a request to import them. [Import] reads the output
+// of [Table.WriteCSV] to the last bit.
 //
 // On the way in a file becomes a [Sheet] of texts with their places
 // ([ReadSheet]); an [Import] reads each row as a measurement and lets the engine

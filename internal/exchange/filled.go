@@ -13,13 +13,12 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A run sheet that was filled in comes back as a table. Its column campaign says
-// whose it is, and such a row is about its experiment and nothing else: what has
-// another composition, or is of another campaign, is refused. Of a table of one's
-// own a row brings the result of the experiment that it names where that waits for
-// one, and the row has no composition or that one's. An export has a column status;
-// its rows are always their own, since another campaign of the same file has
-// experiments of the same names and compositions.
+// A run sheet that was filled in comes back as a table. Its column campaign names its campaign,
+// and such a row is about its experiment and nothing else: a row with another composition, or
+// of another campaign, is refused. In a person's own table a row brings the result of the
+// experiment that it names, if that waits for one and the row has no composition or the
+// experiment's. An export has a column status; its rows are always their own, since another
+// campaign of the same file has experiments of the same names and compositions.
 
 // ofSheet reports whether a table is a run sheet.
 func (im *Import) ofSheet(header []string) bool {
@@ -27,8 +26,8 @@ func (im *Import) ofSheet(header []string) bool {
 		!slices.Contains(header, columnStatus)
 }
 
-// filledColumn reports whether a column is one that a run sheet has besides those of
-// any table. What the campaign itself calls so is meant where there is such a thing.
+// filledColumn reports whether a column is one that a run sheet has besides those of any table.
+// A parameter or quantity of the campaign with that name takes precedence.
 func (im *Import) filledColumn(name string, header []string) bool {
 	if !slices.Contains(header, columnExperiment) || slices.Contains(header, columnStatus) {
 		return false
@@ -89,14 +88,14 @@ func (im *Import) asAsked(row Row, x *campaign.Experiment) bool {
 	return true
 }
 
-// says reports whether a row says something of what its experiment gave.
+// says reports whether a row gives any outcome of its experiment.
 func (im *Import) says(row Row) bool {
 	return im.cause(row) != "" || slices.ContainsFunc(im.measured(), func(name string) bool {
 		return im.sheet.cell(row, name).text != ""
 	})
 }
 
-// cause is why the experiment of a filled row has no result.
+// cause is the reason that the experiment of a filled row has no result.
 func (im *Import) cause(row Row) string {
 	if !im.filledColumn(columnFailed, im.sheet.Header) {
 		return ""
@@ -126,8 +125,8 @@ func (im *Import) filled(row Row, x *campaign.Experiment) (engine.Tell, Faults) 
 	return tell, faults
 }
 
-// closed says what a row of a run sheet adds to an experiment that has ended without a
-// measurement meanwhile: nothing, where it says the same.
+// closed returns a run sheet row's addition to an experiment that has meanwhile ended without a
+// measurement: nothing if it repeats that end.
 func (im *Import) closed(row Row, x *campaign.Experiment) (engine.Tell, Faults) {
 	if cause := im.cause(row); cause != "" && cause == x.Cause {
 		return engine.Tell{Experiment: x.ID}, nil

@@ -17,10 +17,9 @@ func formulaLike(cell string) bool {
 	return rest != "" && strings.Contains(formulaSigns, rest[:1])
 }
 
-// asText writes a cell so that a spreadsheet takes it for text: with an
-// apostrophe before what would be a formula. Numbers stay as they are.
-// [fromText] reads it. Without it a comment that begins with an equals sign
-// would run in the spreadsheet of the reader.
+// asText writes a cell so that a spreadsheet takes it for text: with an apostrophe before a
+// text that would be a formula. Numbers stay as they are. [fromText] reads it. Without it a
+// comment that begins with an equals sign would run in the spreadsheet of the reader.
 func asText(cell string) string {
 	if _, err := strconv.ParseFloat(cell, 64); err == nil || !formulaLike(cell) {
 		return cell
@@ -32,7 +31,7 @@ func asText(cell string) string {
 // text, as [Table.WriteCSV] writes its own.
 func Harmless(cell string) string { return asText(cell) }
 
-// fromText takes back what asText did.
+// fromText undoes asText.
 func fromText(cell string) string {
 	if strings.HasPrefix(cell, "'") && formulaLike(cell) {
 		return cell[1:]

@@ -6,8 +6,8 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Gives reports whether a row that is taken over has a value of a declared quantity, or says
-// why there is none.
+// Gives reports whether a row that is taken over has a value of a declared quantity, or gives
+// the reason for its absence.
 func (r PreviewRow) Gives(def *definition.Campaign, quantity string) bool {
 	if r.tell.Value != nil && quantity == def.Sought().Name {
 		return true

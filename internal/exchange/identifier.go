@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// notName is what the name of a parameter cannot hold.
+// notName matches characters that the name of a parameter cannot hold.
 var notName = regexp.MustCompile(`[^A-Za-z0-9]+`)
 
 // Identifier makes a name for a campaign of a heading: letters, digits and underscores,

@@ -18,14 +18,14 @@ import (
 
 // Import turns the rows of a file into results.
 type Import struct {
-	// Registry holds what definitions may name.
+	// Registry holds the entries that definitions may name.
 	Registry registry.Registry
 	// Core is the campaign that takes them over.
 	Core *engine.Core
-	// Actor is who imports, as it is recorded.
+	// Actor is the recorded requester of the import.
 	Actor string
-	// Again takes rows over that the campaign has already, Anyway those that it
-	// could not have asked for.
+	// Again imports rows that the campaign has already, Anyway those that it could not have
+	// requested.
 	Again, Anyway bool
 	// Once leaves out rows that the campaign has already, so that a file that
 	// is read twice is taken over once.
@@ -37,12 +37,12 @@ type Import struct {
 	// others: "salt (mol/kg)" is salt, "viscosity (mPa s)" is
 	// further_viscosity.
 	Columns map[string]string
-	// Units are those of columns that are further quantities under another
-	// name; the one in the heading where there is none here.
+	// Units are those of columns that are further quantities under another name; for a column
+	// not listed here, the unit in its heading.
 	Units map[string]string
-	// MaxRows is how many rows a file may have; 0 for any number.
+	// MaxRows is the largest number of rows that a file may have; 0 for any number.
 	MaxRows int
-	// Words say what to do, in the words of the caller.
+	// Words are the remedies in the words of the caller.
 	Words Words
 
 	// Rows are the results that were read.
@@ -62,14 +62,13 @@ type Import struct {
 // AllOthers stands for all columns that an import does not know.
 const AllOthers = "*"
 
-// Words are clauses that say what to do about a row.
+// Words are clauses with the remedies for a row.
 type Words struct {
-	// Again takes a row over that is there, as in "import it --again", Anyway
-	// one that could not be asked for, as in "take it --anyway". Note keeps a
-	// column of one's own, as in "with --note NAME", Ignore leaves it out.
-	// Column says what a column is.
+	// Again takes a row over that is there, as in "import it --again", Anyway one that could
+	// not be asked for, as in "take it --anyway". Note keeps a column of one's own, as in "with
+	// --note NAME", Ignore leaves it out. Column assigns a column.
 	Again, Anyway, Note, Ignore, Column string
-	// Clause says what went wrong with a row, and what can be done about it.
+	// Clause describes the fault of a row, with the remedy.
 	Clause func(err error) string
 }
 
@@ -111,7 +110,7 @@ func (im *Import) known(name string, header []string) bool {
 		im.filledColumn(name, header)
 }
 
-// remedy says what to do about a column that is not known.
+// remedy returns the remedy for an unknown column.
 func (im *Import) remedy() string {
 	return fmt.Sprintf(
 		"; one that has another name is told %s; a column of your own is kept as a note on each experiment %s, "+
@@ -134,7 +133,7 @@ func (im *Import) Read(file string, in io.Reader) error {
 		switch row.Fate {
 		case FateLeft:
 		case FateKnown:
-			if im.Once || row.tell.Experiment != "" { // what is said of an experiment counts once
+			if im.Once || row.tell.Experiment != "" { // a row about an experiment counts once
 				continue
 			}
 			err := fmt.Errorf("this row is in the campaign already, as %s; leave it out, or %s",
@@ -156,13 +155,12 @@ func (im *Import) Read(file string, in io.Reader) error {
 	return nil
 }
 
-// skip says why a row of an exported table is no measurement to be taken over,
-// "" for one that is. A table without a column of that kind is taken whole.
+// skip says why a row of an exported table is not a measurement to import, "" for one that is.
+// A table without a column of that kind is imported whole.
 //
-// A row that failed or was excluded is no fault: an exported table has them,
-// and is taken over with the rest of it. One that failed and gave quantities all the
-// same is taken over as such. The reason is in the words in which [Import.Left]
-// counts them.
+// A row that failed or was excluded is not a fault: exported tables have such rows, and their
+// other rows are imported. A failed one that gave quantities is imported as such. The reason is
+// in the words that [Import.Left] counts by.
 func (im *Import) skip(row Row) string {
 	if x, faults := im.waiting(row); x != nil && faults == nil && !im.says(row) {
 		return "without a result"
@@ -180,9 +178,9 @@ func (im *Import) skip(row Row) string {
 	return im.open(row)
 }
 
-// open says of a row with a composition that it was not measured yet, as in a table of
-// which only a part was done: no quantity has a value, and at most a word for none; ""
-// where it has one.
+// open says that a row with a composition was not measured yet, as in a table that is only
+// partly done: its quantities are empty, or at most have a word for a missing value; "" if one
+// has a value.
 func (im *Import) open(row Row) string {
 	if !im.composed(row) || im.cause(row) != "" {
 		return ""
@@ -207,8 +205,7 @@ func (im *Import) open(row Row) string {
 	return "without a result"
 }
 
-// failed reports whether a row of its own failed and gave a declared quantity all the
-// same.
+// failed reports whether a row of its own failed but still gave a declared quantity.
 func (im *Import) failed(row Row) bool {
 	if im.sheet.cell(row, columnStatus).text != string(campaign.Failed) || !im.def.Several() || !im.composed(row) {
 		return false
@@ -218,8 +215,8 @@ func (im *Import) failed(row Row) bool {
 	})
 }
 
-// Left says in words which rows were left out. In alphabetical order, since a
-// map has none: the same file is answered with the same text.
+// Left describes the rows that were left out, in alphabetical order, so that the same file
+// gives the same text.
 func (im *Import) Left() string {
 	var parts []string
 	for why, n := range im.Skipped {
@@ -280,8 +277,8 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	return tell, faults
 }
 
-// extras reads what a row says besides the quantities that the campaign measures:
-// further ones, and what is kept as notes.
+// extras reads the other columns of a row, besides the quantities that the campaign measures:
+// further quantities, and columns kept as notes.
 func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 	s := im.sheet
 	at := func(c sheetCell, err error) {
@@ -313,8 +310,8 @@ func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 	return faults
 }
 
-// values reads what a row says of the quantities that are measured. What is sought is
-// the result's value, unless a result names each of its quantities.
+// values reads a row's values of the measured quantities. The objective is the result's value,
+// unless a result names each of its quantities.
 func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 	for _, name := range im.measured() {
 		if tell.Experiment != "" && im.sheet.cell(row, name).text == "" {
@@ -367,9 +364,9 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 	return q, true, faults
 }
 
-// columnOf is the cell with the unit or the standard deviation of a quantity. That of
-// what is sought is in a column without its name, as an export writes it, or in
-// one with it, as that of any other; the two must not contradict each other.
+// columnOf is the cell with the unit or the standard deviation of a quantity. The objective's
+// is in a column without its name, as an export writes it, or in one with it, as for any other
+// quantity; the two must not contradict each other.
 func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, error) {
 	named := im.sheet.cell(row, prefix+name)
 	if name != im.def.Sought().Name {
@@ -406,14 +403,14 @@ func (im *Import) missing(row Row) (list []events.Missing) {
 	return list
 }
 
-// leftOut reports whether a row says that a quantity was left out of the models.
+// leftOut reports whether a row marks a quantity as left out of the models.
 func (im *Import) leftOut(row Row, name string) bool {
 	return slices.Contains(strings.Split(im.sheet.cell(row, columnLeftOut).text, ", "), name)
 }
 
-// unit is that of a further quantity in a row. What the row says wins over what
-// the caller said of the column, and that over the heading; a heading counts
-// only where the column was renamed, since further_x (g) is a name.
+// unit is that of a further quantity in a row. The row's own unit takes precedence over the
+// caller's for the column, and that over the heading's; a heading counts only where the column
+// was renamed, since further_x (g) is a name.
 func (im *Import) unit(row Row, name string) string {
 	if unit := im.sheet.cell(row, furtherUnitPrefix+name).text; unit != "" {
 		return unit

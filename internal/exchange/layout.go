@@ -10,15 +10,15 @@ import (
 	"github.com/campaignd/campaignd/internal/units"
 )
 
-// A table that people keep is more than a header with rows below it: a title stands
-// above, units or types in a second header, an average at the end. Which line is which
-// follows from the lines alone, so that an import reads a table as it was read when the
-// campaign was made of it. What is no row is left out, and named ([Sheet.Left]).
+// A table that people keep is more than a header with rows below it: a title stands above,
+// units or types in a second header, an average at the end. Which line is which follows from
+// the lines alone, so that an import reads a table as it was read when the campaign was made of
+// it. Lines that are not rows are left out, and named ([Sheet.Left]).
 
 // LeftLine is a line of a table that is neither the header nor a row.
 type LeftLine struct {
 	Line int
-	// Text is what stands in it, Why what it is taken for: "a title".
+	// Text is its text, Why the reason for leaving it out: "a title".
 	Text, Why string
 }
 
@@ -51,7 +51,7 @@ func (l *sheetLine) text(i int) string {
 	return ""
 }
 
-// left says that a line is left out.
+// left returns the line as one that is left out.
 func (l *sheetLine) left(why string) LeftLine {
 	const most = 40 // characters
 	var texts []string
@@ -67,7 +67,7 @@ func (l *sheetLine) left(why string) LeftLine {
 	return LeftLine{l.number, string(text), why}
 }
 
-// layout says which line of a table is what.
+// layout holds the role of each line of a table.
 type layout struct {
 	header *sheetLine
 	rows   []*sheetLine
@@ -75,12 +75,12 @@ type layout struct {
 	units  map[int]string // of columns, by a second header of units
 }
 
-// namedShare is how many cells a header has of the usual number in a line: it has a name
-// for most columns, where a title stands in a few.
+// namedShare is the least share of the usual number of cells in a line that a header has: it
+// names most columns, while a title stands in a few.
 const namedShare = 0.6
 
-// layoutOf finds the header, what stands above and right below it, and what sums up the
-// rows below them. There is one line at least.
+// layoutOf finds the header, the lines above and right below it, and the summaries of the rows
+// at the end. There is one line at least.
 func layoutOf(lines []sheetLine) *layout {
 	widths := make([]int, len(lines))
 	for i := range lines {
@@ -128,7 +128,7 @@ func (o *layout) repeats(line *sheetLine) bool {
 // those of [noValue], those that come again, or a single one.
 func (o *layout) second() bool {
 	row, rows := o.rows[0], o.rows[1:]
-	named := make(map[int]string) // what it says of columns of numbers
+	named := make(map[int]string) // its headings of columns of numbers
 	known, types := 0, 0
 	for i, c := range row.cells {
 		if c.text == "" {
@@ -211,16 +211,16 @@ func (o *layout) foot(usual int) bool {
 }
 
 var (
-	// typeWord is what programs write below a heading.
+	// typeWord matches the types that programs write below a heading.
 	typeWord = regexp.MustCompile(`(?i)^(data|type|float\d*|double|int\d*|integer|number|numeric|continuous|discrete|str|string|object|text|bool|` +
 		`category|categorical|input|output|factor|response|parameter|objective|target|feature)$`)
-	// summary is how a line begins that sums up the others.
+	// summary matches the beginning of a line that sums up the others.
 	summary = regexp.MustCompile(`(?i)^(arithmetic |overall |grand |column )?(mean|avg|average|median|sum|total|subtotal|min|max|minimum|maximum|` +
 		`sd|s\.d\.|std|stdev|std\.? ?dev\.?|st\.? ?dev\.?|standard deviation|standard error|sem|rsd|cv|var|variance|range|count|n|best|` +
 		`mw|mittel|mittelwert|durchschnitt|summe|gesamt|standardabweichung|stabw|anzahl|spannweite|moyenne|somme|media|promedio)( ?[:=(±+/].*)?[.:]?$`)
 	infinite = regexp.MustCompile(`(?i)^[-+]?(inf|infinity)$`)
 	footnote = regexp.MustCompile(`(?i)^(\*|†|[¹²³]|note|notes|source|legend|remark|comment|anmerkung|hinweis|quelle)`)
-	// noValue is what people and programs write where they have no value.
+	// noValue matches what people and programs write for a missing value.
 	noValue = regexp.MustCompile(`(?i)^([-–—?.*/\\_]+|x+|#.*|n\.? ?[adbqm]\.?|n/[adm]|nan|null|none|nil|void|empty|blank|missing|lost|` +
 		`tbd|tba|tbc|todo|to do|open|pending|planned|running|waiting|later|queued|in progress|ongoing|not yet|` +
 		`failed|fail|error|err|invalid|aborted|broken|not (measured|determined|done|available|detected|tested|applicable)|` +
@@ -232,9 +232,9 @@ var (
 // no value: "n.d.", "PENDING", "<1".
 func NoValue(text string) bool { return text != "" && noValue.MatchString(text) }
 
-// noResult reports whether a cell of a measured quantity says that there is no value: it
-// is empty, has no digit in it and so cannot be a number that was mistyped, or bounds
-// one, as "<1" below what can be detected. An infinite value is a mistake, and no word.
+// noResult reports whether a cell of a measured quantity declares the value missing: it is
+// empty, has no digit in it and so cannot be a number that was mistyped, or bounds one, as "<1"
+// below the limit of detection. An infinite value is a mistake, not a word.
 func noResult(text string) bool {
 	if infinite.MatchString(text) {
 		return false
@@ -257,8 +257,8 @@ func reads(number string) bool {
 	return err == nil
 }
 
-// Apart splits a cell into a number and the unit behind it: "23.1 %", "45mL". The unit is
-// empty where there is none, and the number is the whole text where it begins with none.
+// Apart splits a cell into a number and the unit behind it: "23.1 %", "45mL". A missing unit is
+// empty; if the text does not begin with a number, the whole of it is returned as the number.
 func Apart(text string) (number, unit string) {
 	parts := withUnit.FindStringSubmatch(text)
 	if parts == nil {

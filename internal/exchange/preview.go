@@ -9,13 +9,13 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 )
 
-// Fate is what becomes of a row that is imported.
+// Fate is the fate of an imported row.
 type Fate string
 
 const (
 	FateNew   Fate = "new"      // it is taken over
 	FateKnown Fate = "known"    // the campaign has measured the same at the same composition
-	FateLeft  Fate = "left out" // it is no measurement: it failed and gave nothing, or was excluded
+	FateLeft  Fate = "left out" // no measurement: it failed and gave nothing, or was excluded
 	FateWrong Fate = "faulty"   // something is wrong with it, and nothing is taken over
 )
 
@@ -25,15 +25,15 @@ type Preview struct {
 	Name   string       `json:"-"`
 	Header []string     `json:"header" doc:"The names of the columns."`
 	Rows   []PreviewRow `json:"rows"`
-	// Unknown are the columns of which it is not said yet whether they are kept
-	// as notes or left out.
+	// Unknown are the columns without a choice, so far, to keep them as notes or leave them
+	// out.
 	Unknown []string `json:"unknown" doc:"Columns of which it is not said what becomes of them."`
 	// Missing are the columns that must be there, and are not. Then no row is
 	// judged.
 	Missing []string `json:"-"`
 }
 
-// PreviewRow is a row of a table, and what becomes of it.
+// PreviewRow is a row of a table, and its fate.
 type PreviewRow struct {
 	Line  int      `json:"line"`
 	Cells []string `json:"cells" doc:"As in the header."`
@@ -41,7 +41,7 @@ type PreviewRow struct {
 	// Experiment is the one that has measured the same, or to which the row adds
 	// quantities.
 	Experiment string `json:"experiment,omitempty"`
-	// Why says why it is left out, Faults what is wrong with it.
+	// Why is the reason that it is left out, Faults are its faults.
 	Why    string `json:"why,omitempty"`
 	Faults Faults `json:"-"`
 
@@ -76,9 +76,9 @@ func (p *Preview) LeftOut() map[string]int {
 	return left
 }
 
-// Preview reads a file as [Import.Read] does, and says what would become of
-// each row. Columns that are not known, or are missing, are no fault yet. The
-// error is a [Fault]: the file is no such table.
+// Preview reads a file as [Import.Read] does, and reports the fate that each row would have.
+// Unknown or missing columns are not a fault yet. The error is a [Fault]: the file is not such
+// a table.
 func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 	unknown := []string{}
 	var missing []string
@@ -149,9 +149,9 @@ func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
 	return p, nil
 }
 
-// judge says what becomes of a row, the measurements of the campaign apart. The
-// engine is asked with each row alone, and its events are thrown away: a
-// decision about a request changes no state.
+// judge returns the fate of a row, apart from the campaign's measurements. The engine is asked
+// with each row alone, and its events are thrown away: a decision about a request changes no
+// state.
 func (im *Import) judge(row Row) PreviewRow {
 	seen := PreviewRow{Line: row.line, Fate: FateNew, row: row}
 	for _, c := range row.cells {

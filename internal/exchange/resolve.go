@@ -17,10 +17,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A table settles experiments whose fate is unknown, as those of a plate of which
-// eleven wells were measured before the reader jammed: a row for each, by its
-// name, with what became of it or with its values. A row that says nothing of its
-// experiment leaves it alone, so that an export can be filled in.
+// A table settles experiments whose fate is unknown, such as those of a plate whose reader
+// jammed after eleven wells: a row for each, by its name, with its fate or its values. A row
+// without either leaves its experiment alone, so that an export can be filled in.
 
 // The columns of such a table, besides those of a result.
 const (
@@ -29,12 +28,12 @@ const (
 	columnReason     = "reason"
 )
 
-// resolutions are what an outcome can be.
+// resolutions are the possible outcomes.
 var resolutions = []events.Resolution{
 	events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed,
 }
 
-// Resolving reads what became of experiments from a table.
+// Resolving reads the fates of experiments from a table.
 type Resolving struct {
 	// Core is their campaign, Actor who says it.
 	Core  *engine.Core
@@ -44,7 +43,7 @@ type Resolving struct {
 	// a row is repeated where it failed or did not take place, and has a reason of
 	// its own if its column is filled.
 	Rest engine.Resolve
-	// Clause says what went wrong with a row, and what can be done about it.
+	// Clause describes the fault of a row, with the remedy.
 	Clause func(err error) string
 
 	im *Import
@@ -96,7 +95,7 @@ func (r *Resolving) known(name string, header []string) bool {
 		r.im.known(name, header)
 }
 
-// row reads what a row says of its experiment, nil for nothing.
+// row reads a row's finding about its experiment, nil for none.
 func (r *Resolving) row(row Row) (*engine.Resolve, Faults) {
 	s := r.im.sheet
 	named := s.cell(row, columnExperiment)
@@ -129,7 +128,7 @@ func (r *Resolving) row(row Row) (*engine.Resolve, Faults) {
 	return one, r.result(row, x, one)
 }
 
-// result reads what a row gives of the experiment's result.
+// result reads a row's values of the experiment's result.
 func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve) (faults Faults) {
 	im, s := r.im, r.im.sheet
 	tell := engine.Tell{Experiment: x.ID}
@@ -162,8 +161,7 @@ func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve)
 	return faults
 }
 
-// rest is what is said of the experiments that the table leaves alone, nil for
-// nothing.
+// rest is the finding for all experiments that the table leaves alone, nil for none.
 func (r *Resolving) rest(settled []engine.Resolve) (*engine.Resolve, error) {
 	if r.Rest.Experiment == "" {
 		return nil, nil
@@ -183,7 +181,7 @@ func (r *Resolving) rest(settled []engine.Resolve) (*engine.Resolve, error) {
 	return &rest, nil
 }
 
-// judge asks the engine what is wrong with the rows: it changes nothing.
+// judge has the engine validate the rows; it changes nothing.
 func (r *Resolving) judge(settled []engine.Resolve, rows []Row) error {
 	_, err := r.Core.Handle(engine.Request{Actor: r.Actor, Resolves: settled})
 	var wrong problem.RowFaults

@@ -16,14 +16,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// RunSheet is what a person takes to the bench: the experiments of a campaign
-// that wait to be measured by hand. Its table goes back in by an import once its
-// columns for results are filled.
+// RunSheet is the sheet that a person takes to the bench: the experiments of a campaign that
+// wait to be measured by hand. Its table goes back in by an import once its columns for results
+// are filled.
 type RunSheet struct {
 	Definition *definition.Campaign
 	Rows       []RunSheetRow
-	// Plate is what the rows are laid out on, nil for nothing; Plates is how
-	// many it takes.
+	// Plate is the plate that the rows are laid out on, nil for none; Plates is the number of
+	// plates needed.
 	Plate  *Plate
 	Plates int
 	// Shares is set where amounts follow from the size of a batch, and Batch is
@@ -32,16 +32,16 @@ type RunSheet struct {
 	Batch  float64
 }
 
-// RunSheetRow is an experiment of a run sheet, written as what is to be set or
-// weighed in.
+// RunSheetRow is an experiment of a run sheet, written as the settings to make or the amounts
+// to weigh in.
 type RunSheetRow struct {
 	ID        string
 	Replicate int
 	// Plate counts the plates from 1; Well is its well there.
 	Plate int
 	Well  string
-	// Values and Amounts are in the order of the parameters; an amount is in
-	// grams, and empty for what does not follow from the size of the batch.
+	// Values and Amounts are in the order of the parameters; an amount is in grams, and empty
+	// for a parameter that does not depend on the size of the batch.
 	Values, Amounts []string
 }
 
@@ -55,19 +55,18 @@ type SheetOptions struct {
 	First string
 	// Batch is the size of a batch in grams, 0 for none.
 	Batch float64
-	// Sort names a parameter by which the rows are ordered, so that what is
-	// alike is done one after the other; "" is by experiment. Falling turns the
-	// order around.
+	// Sort names a parameter by which the rows are ordered, so that similar experiments are
+	// done one after the other; "" is by experiment. Falling turns the order around.
 	Sort    string
 	Falling bool
-	// Of names the experiments that are laid out, "e1-e24"; "" is those that wait. Those
-	// of them that have ended keep their wells and have no row: so a plate stays as
-	// it was filled while its results come in and further experiments are asked for.
+	// Of names the experiments that are laid out, "e1-e24"; "" lays out those that wait.
+	// Experiments that have ended keep their wells and have no row: so a plate stays as it was
+	// filled while its results come in and further experiments are requested.
 	Of string
 }
 
-// RunSheetOf returns the run sheet of a campaign as it stands. What is wrong with
-// the options is an error of the caller.
+// RunSheetOf returns the run sheet of a campaign as it stands. Faults in the options are errors
+// of the caller.
 func RunSheetOf(s *campaign.State, o SheetOptions) (*RunSheet, error) {
 	def := s.Definition
 	sheet := &RunSheet{Definition: def, Shares: SharesOfWhole(def) != nil, Batch: o.Batch}
@@ -143,9 +142,9 @@ func arrange(def *definition.Campaign, list []*campaign.Experiment, o SheetOptio
 	return nil
 }
 
-// RowToMake writes an experiment as what is to be set, and with the size of a
-// batch in grams (0: none) what is to be weighed in. Amounts have one digit more
-// than the batch's size calls for.
+// RowToMake writes an experiment as the settings to make and, given the size of a batch in
+// grams (0: none), the amounts to weigh in. Amounts have one digit more than the batch's size
+// calls for.
 func RowToMake(def *definition.Campaign, x *campaign.Experiment, batch float64) RunSheetRow {
 	row := RunSheetRow{ID: x.ID, Replicate: x.Replicate}
 	shares := SharesOfWhole(def)
@@ -163,8 +162,8 @@ func RowToMake(def *definition.Campaign, x *campaign.Experiment, batch float64) 
 	return row
 }
 
-// Asked are the quantities for which a run sheet has a column: what is to be
-// measured of each experiment.
+// Asked returns the quantities that a run sheet has columns for: those to be measured in each
+// experiment.
 func Asked(def *definition.Campaign) (all []definition.QuantityDef) {
 	if def.Several() {
 		return def.Declared()
@@ -229,7 +228,7 @@ type Plate struct{ Rows, Columns int }
 // their number of wells.
 var plates = map[int]Plate{6: {2, 3}, 12: {3, 4}, 24: {4, 6}, 48: {6, 8}, 96: {8, 12}, 384: {16, 24}}
 
-// PlateSizes are how many wells a plate may have.
+// PlateSizes are the possible numbers of wells of a plate.
 func PlateSizes() []int { return []int{6, 12, 24, 48, 96, 384} }
 
 // PlateOf returns the plate of so many wells.
@@ -241,7 +240,7 @@ func PlateOf(wells int) (*Plate, error) {
 	return &p, nil
 }
 
-// Wells is how many there are.
+// Wells is the number of wells.
 func (p *Plate) Wells() int { return p.Rows * p.Columns }
 
 // Row is the letter of a row, Column the number of a column, both counted from
@@ -257,7 +256,7 @@ func (p *Plate) Well(n int, down bool) string {
 	return p.Row(row) + strconv.Itoa(column+1)
 }
 
-// place is how many wells are filled before the named one.
+// place is the number of wells filled before the named one.
 func (p *Plate) place(well string, down bool) (int, error) {
 	name := strings.ToUpper(strings.TrimSpace(well))
 	row, column := -1, 0

@@ -21,7 +21,7 @@ type Sheet struct {
 	// Header holds the names of the columns, as the campaign has them, and
 	// Columns as the file has them.
 	Header, Columns []string
-	// Rows are the lines below it, Left those that are none.
+	// Rows are the lines below it, Left the lines that are not rows.
 	Rows []Row
 	Left []LeftLine
 	// Units are those of a second header, by the column.
@@ -67,8 +67,7 @@ type sheetCell struct {
 // has reports whether there is a column of a name.
 func (s *Sheet) has(name string) bool { return slices.Contains(s.Header, name) }
 
-// cell returns the cell of a row in a named column, an empty one where there is
-// no such column.
+// cell returns the cell of a row in a named column; an empty one if the column is missing.
 func (s *Sheet) cell(row Row, name string) sheetCell {
 	if i := slices.Index(s.Header, name); i >= 0 {
 		return row.cells[i]
@@ -76,17 +75,17 @@ func (s *Sheet) cell(row Row, name string) sheetCell {
 	return sheetCell{column: 1, name: name}
 }
 
-// fault is what is wrong with a cell.
+// fault returns the fault of a cell.
 func (s *Sheet) fault(row Row, c sheetCell, err error) Fault {
 	return Fault{File: s.Name, Line: row.line, Column: c.column, Field: c.name, err: err}
 }
 
-// Fault is what is wrong with a row.
+// Fault returns the fault of a row.
 func (s *Sheet) Fault(row Row, err error) Fault {
 	return s.fault(row, sheetCell{column: row.cells[0].column}, err)
 }
 
-// Fault is what is wrong at a place of a file.
+// Fault is a fault at a place of a file.
 type Fault struct {
 	File         string
 	Line, Column int // counting from 1; a column of 0 is the whole line, a line of 0 the file
@@ -95,7 +94,7 @@ type Fault struct {
 	err   error
 }
 
-// Message says what is wrong, without the place.
+// Message describes the fault, without the place.
 func (f Fault) Message() string { return f.err.Error() }
 
 // Error names the place.
@@ -109,16 +108,16 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %v", f.File, f.Line, f.Column, f.err)
 }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the error, without the place.
 func (f Fault) Unwrap() error { return f.err }
 
 // ProblemCode implements problem.Coded.
 func (Fault) ProblemCode() problem.Code { return problem.Invalid }
 
-// Faults are what is wrong with the rows of a file, one at least.
+// Faults are the faults in the rows of a file, one at least.
 type Faults []Fault
 
-// maxFaults is how many faulty rows a message names.
+// maxFaults is the largest number of faulty rows that a message names.
 const maxFaults = 20
 
 // Error names them in lines, not too many.
@@ -137,16 +136,16 @@ func (f Faults) Error() string {
 // ProblemCode implements problem.Coded.
 func (Faults) ProblemCode() problem.Code { return problem.Invalid }
 
-// Form says which columns a file may have.
+// Form lists the columns that a file may have.
 type Form struct {
 	// required are the columns that must be there, besides a column for each
 	// parameter.
 	required []string
-	// arrives says that rows may name an experiment in place of a composition.
+	// arrives is set if rows may name an experiment in place of a composition.
 	arrives bool
-	// known says of another column whether it may be there.
+	// known reports whether another column may be there.
 	known func(name string, header []string) bool
-	// remedy is what to do about one that may not.
+	// remedy is the remedy for one that may not.
 	remedy string
 	// columns are the campaign's names of columns that the file has under
 	// others.
@@ -161,7 +160,9 @@ type Form struct {
 func records(text string) ([]sheetLine, error) {
 	reader := csv.NewReader(strings.NewReader(text))
 	reader.Comma = format.Separator(text)
-	tabs := reader.Comma == '\t' // as copied from a spreadsheet: an empty cell is no space, and a quote none of CSV's
+	// As copied from a spreadsheet: an empty cell must not be trimmed away, and a quote is not
+	// CSV's.
+	tabs := reader.Comma == '\t'
 	reader.TrimLeadingSpace, reader.LazyQuotes = !tabs, tabs
 	reader.FieldsPerRecord = -1
 	var lines []sheetLine
@@ -185,10 +186,9 @@ func records(text string) ([]sheetLine, error) {
 	}
 }
 
-// ReadSheet reads a CSV file of that name, whose columns are separated by
-// commas, semicolons or tabs, in any encoding that [Text] reads. Cells are texts: what
-// they mean is for the caller to say. Lines that are no rows, as a title, are left out.
-// The error is a [Fault], or that of reading.
+// ReadSheet reads a CSV file of that name, whose columns are separated by commas, semicolons or
+// tabs, in any encoding that [Text] reads. Cells are texts, which the caller interprets. Lines
+// that are not rows, such as a title, are left out. The error is a [Fault], or that of reading.
 func ReadSheet(def *definition.Campaign, name string, in io.Reader, form Form) (*Sheet, error) {
 	all, err := io.ReadAll(in)
 	if err != nil {
@@ -305,7 +305,7 @@ func (s *Sheet) checkUnits(def *definition.Campaign, o *layout) error {
 	return nil
 }
 
-// ReadTexts reads a table before it is known what its columns mean.
+// ReadTexts reads a table before the meaning of its columns is known.
 func ReadTexts(name string, in io.Reader) (*Sheet, error) {
 	all := Form{known: func(string, []string) bool { return true }}
 	return ReadSheet(new(definition.Campaign), name, in, all)
@@ -342,12 +342,12 @@ func WithoutRows(table string, rows []int, without []bool) string {
 // DecimalComma reports whether a number of the table has a decimal comma for certain.
 func (s *Sheet) DecimalComma() bool { return s.comma }
 
-// faulty is what is wrong with a line, or with the whole file.
+// faulty returns the fault of a line, or of the whole file.
 func faulty(name string, line int, format string, args ...any) Fault {
 	return Fault{File: name, Line: line, err: fmt.Errorf(format, args...)}
 }
 
-// unread is why a file cannot be read: its fault where it is no CSV.
+// unread is the error for a file that cannot be read: its fault if it is not CSV.
 func unread(name string, err error) error {
 	var wrong *csv.ParseError
 	if errors.As(err, &wrong) {

@@ -37,8 +37,8 @@ func TableOf(state *campaign.State) *Table {
 // WriteCSV writes the table so that [Import] reads it again, and so that a
 // spreadsheet takes no text for a formula. Numbers are exact.
 //
-// An error is that of out; what was written by then is the beginning of a
-// table, which the caller has to discard.
+// An error is that of out; the beginning of a table has been written by then, which the caller
+// has to discard.
 func (t *Table) WriteCSV(out io.Writer) error {
 	w := csv.NewWriter(out)
 	if err := w.Write(asTexts(t.Columns)); err != nil {
@@ -135,10 +135,10 @@ const (
 	// columnKeeps says whether the measured values keep the constraints on outcomes:
 	// yes, no, or unknown where a quantity is missing.
 	columnKeeps = "keeps_constraints"
-	// actualEnding follows the name of a parameter: what was made.
+	// actualEnding follows the name of a parameter, for the value that was made.
 	actualEnding = "_actual"
-	// Of a run sheet: whose it is, the well, what is to be weighed in of a
-	// parameter, why there is no result, and a remark.
+	// Of a run sheet: its campaign, the well, the amount of a parameter to weigh in, the reason
+	// for a missing result, and a remark.
 	columnCampaign = "campaign"
 	columnWell     = "well"
 	takePrefix     = "take_"
@@ -153,16 +153,16 @@ const (
 var recordColumns = []string{columnExperiment, "origin", "decision", "replicate", "requested_at",
 	"ended_at", columnCause, columnKeeps}
 
-// experiments has a row for each experiment, also for those without a
-// measurement: their cells are empty and their status says why. Of a corrected
-// measurement the table has what holds now.
+// experiments has a row for each experiment, also for those without a measurement: their cells
+// are empty and their status says why. For a corrected measurement the table has the present
+// values.
 //
-// The columns are what scripts of labs read: one is added behind the others of
-// its kind, and none changes its name.
+// Scripts of labs read these columns: a new one is added behind the others of its kind, and
+// none changes its name.
 func experiments(state *campaign.State) *Table {
 	def := state.Definition
 	t := &Table{Rows: make([][]Cell, len(state.Experiments))}
-	// A column is added with what it has of each experiment; m is empty without a measurement.
+	// A column is added with its cells for each experiment; m is empty without a measurement.
 	add := func(of func(x *campaign.Experiment, m *events.Measurement) []Cell, names ...string) {
 		t.Columns = append(t.Columns, names...)
 		for i := range t.Rows {
@@ -225,7 +225,7 @@ func experiments(state *campaign.State) *Table {
 	return t
 }
 
-// declaredNames are the declared quantities besides what is sought.
+// declaredNames returns the declared quantities besides the objective.
 func declaredNames(def *definition.Campaign) (names []string) {
 	if !def.Several() {
 		return nil
@@ -277,9 +277,9 @@ func furtherNames(state *campaign.State) (names []string) {
 	return names
 }
 
-// quantityOf is a quantity in three cells: value, unit and standard deviation.
-// A missing deviation is an empty cell, and not 0, which would say that the
-// value is exact. All three are empty where there is none.
+// quantityOf is a quantity in three cells: value, unit and standard deviation. A missing
+// deviation is an empty cell, and not 0, which would say that the value is exact. All three are
+// empty without a quantity.
 func quantityOf(q definition.Quantity, ok bool) []Cell {
 	if !ok {
 		return []Cell{nil, nil, nil}

@@ -11,10 +11,10 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Text is the text of a table that a person has, whichever way it is encoded: as any
-// text that people write ([input.Text]), and Windows-1252, in which a German Excel writes
-// its CSV. how says what it was read as, where that is worth a word.
-// What is no text is refused.
+// Text is the text of a table that a person has, whichever way it is encoded: as any text that
+// people write ([input.Text]), and Windows-1252, in which a German Excel writes its CSV. how
+// names the encoding it was read as, if that is worth reporting. Data that are not text are
+// refused.
 func Text(table []byte) (text, how string, err error) {
 	if Workbook(string(table[:min(len(table), 8)])) {
 		return "", "", errWorkbook

@@ -31,8 +31,8 @@ func OptionalNumber(what, text string) (*float64, error) {
 	return optionalIn(what, strings.TrimSpace(text), false)
 }
 
-// optionalIn is numberIn, nil for an empty text. An empty cell is no fault: a
-// table has a column for what only some rows know.
+// optionalIn is numberIn, nil for an empty text. An empty cell is not a fault: a table may have
+// a column that only some rows fill.
 func optionalIn(what, text string, comma bool) (*float64, error) {
 	if text == "" {
 		return nil, nil

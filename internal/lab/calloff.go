@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Aborted is what became of the order to abort one campaign of several.
+// Aborted is the outcome of the order to abort one campaign of several.
 type Aborted struct {
 	Campaign string `json:"campaign,omitempty"`
 	Store    string `json:"store"`
@@ -26,9 +26,9 @@ type Aborted struct {
 	Err error `json:"-"`
 }
 
-// AbortDevice aborts the campaigns of a lab that use a device: all at once, since
-// one that does not answer must not keep the others moving. It returns what
-// became of each, and of one that may refuses, that.
+// AbortDevice aborts the campaigns of a lab that use a device: all at once, since one that does
+// not answer must not keep the others moving. It returns the outcome for each, and the error of
+// any refusal by may.
 func AbortDevice(
 	ctx context.Context, all []*Campaign, device string, r engine.Request, may func(*Campaign) error,
 ) ([]Aborted, error) {
@@ -67,8 +67,8 @@ func AbortDevice(
 	return append(each, aborted...), nil
 }
 
-// With returns what became of the order, by the events that it recorded or its
-// error. That nothing is left to call off is none.
+// With returns the outcome of the order, from the events that it recorded or its error. Having
+// nothing left to call off is not an error.
 func (a Aborted) With(stored []events.Event, err error) Aborted {
 	a.CalledOff = CalledOff(stored)
 	if err != nil && problem.CodeOf(err) != problem.Conflict {

@@ -26,15 +26,14 @@ type Campaign struct {
 
 	mu  sync.Mutex
 	run *driving // nil where this process does not run the campaign
-	// trouble is why the last run ended before the campaign did, or why it
-	// cannot begin.
+	// trouble is the error that ended the last run before the campaign, or that keeps it from
+	// beginning.
 	trouble  error
 	cache    cache
 	foregone foregone
 }
 
-// newCampaign is a campaign of which no event was taken yet: [member.take] lists
-// it after the first.
+// newCampaign returns a campaign without events: [member.take] lists it after the first.
 func newCampaign(s *member, name string) *Campaign {
 	record := view.NewRecord(s.lab.options.Registry, name, &s.lab.past)
 	return &Campaign{
@@ -48,8 +47,8 @@ func (c *Campaign) Name() string { return c.name }
 // Store is the path of its store.
 func (c *Campaign) Store() string { return c.store.path }
 
-// Place is what its store is called in the lab, the same at all its servers: the
-// name of one in a database, or the path from the lab's folder.
+// Place is the name of its store in the lab, the same at all its servers: the name of one in a
+// database, or the path from the lab's folder.
 func (c *Campaign) Place() string { return c.store.lab.relative(c.store.path) }
 
 // Sequence is that of the last event that is folded.
@@ -63,16 +62,16 @@ type Standing struct {
 	Driven
 }
 
-// Driven is who drives a campaign, as far as the log does not say it.
+// Driven describes the driver of a campaign, beyond the log.
 type Driven struct {
-	// Run is the run, in whichever process; zero where there is none.
+	// Run is the run, in whichever process; zero without a run.
 	Run Running
 	// Here is true where this process runs the campaign, or is about to.
 	Here bool
 	// Elsewhere is true where another process of a lab in a database runs the
 	// campaign, or is about to.
 	Elsewhere bool
-	// Trouble is why a run ended before the campaign did, or waits to begin;
+	// Trouble is the error that ended a run before the campaign, or that delays its beginning;
 	// nil for none.
 	Trouble error
 }
@@ -107,7 +106,7 @@ func (c *Campaign) Standing() Standing {
 	return s
 }
 
-// Running returns what runs the campaign, nil where nothing does.
+// Running returns the run of the campaign, nil if it is not run.
 func (c *Campaign) Running() *Running {
 	at, err := c.store.holder()
 	if err != nil {
@@ -129,8 +128,8 @@ func (c *Campaign) Log() (events.Log, error) {
 	return at.Log(), nil
 }
 
-// Load returns the campaign at the end of its log, for what takes longer than a
-// list may. The core is the caller's.
+// Load returns the campaign at the end of its log, for work that takes longer than a list may.
+// The core is the caller's.
 func (c *Campaign) Load(ctx context.Context) (*engine.Core, error) {
 	log, err := c.Log()
 	if err != nil {
@@ -168,8 +167,8 @@ func (c *Campaign) Read(f func(*engine.Core)) {
 	c.record.Read(f)
 }
 
-// Defined is what the campaign is, as it was amended last; an empty definition where
-// its first event cannot be read.
+// Defined returns the campaign's definition, as last amended; an empty one if its first event
+// cannot be read.
 func (c *Campaign) Defined() *definition.Campaign {
 	var def definition.Campaign
 	if as := c.record.Definition(); as != nil {
@@ -178,9 +177,8 @@ func (c *Campaign) Defined() *definition.Campaign {
 	return &def
 }
 
-// recordedAt returns the sequence of the event by which a request was recorded,
-// 0 for none. It knows what this process has folded; the engine asks again where
-// it records.
+// recordedAt returns the sequence of the event by which a request was recorded, 0 for none. It
+// knows the events that this process has folded; the engine checks again when it records.
 func (c *Campaign) recordedAt(r engine.Request) (at events.Sequence, err error) {
 	c.Read(func(core *engine.Core) { at, err = core.Recorded(r) })
 	return at, err
@@ -201,12 +199,12 @@ func (c *Campaign) Recorded(ctx context.Context, r engine.Request) ([]events.Eve
 	return engine.ReadBatch(ctx, log, c.name, at)
 }
 
-// Submit has a person's request recorded, by the process that holds the store.
-// When it returns, the campaign as the lab shows it holds what was recorded, so
-// that the page that follows a form shows what the form has changed.
+// Submit has a person's request recorded, by the process that holds the store. When it returns,
+// the campaign as the lab shows it holds the recorded events, so that the page after a form
+// shows the form's changes.
 //
-// Only a request with an identifier is sent again where it is uncertain whether
-// it was recorded: any other might count twice.
+// Only a request with an identifier is sent again if its recording is uncertain: any other
+// might count twice.
 func (c *Campaign) Submit(ctx context.Context, r engine.Request) ([]events.Event, error) {
 	var at Store
 	var stored []events.Event

@@ -17,9 +17,9 @@ type clockStep struct {
 	seen time.Time // by time itself
 }
 
-// WatchClock says when the clock of this machine is set, until ctx is done: what was
-// recorded before then has another time than one would think, and people wonder. The
-// campaigns that this process runs meanwhile say so, too ([control.Running.Clock]).
+// WatchClock reports each time the clock of this machine is set, until ctx is done: events
+// recorded before then have other times than people expect. The campaigns that this process
+// runs meanwhile report it, too ([control.Running.Clock]).
 func WatchClock(ctx context.Context, say func(text string)) {
 	var steps clock.Steps
 	for {
@@ -39,8 +39,8 @@ func WatchClock(ctx context.Context, say func(text string)) {
 	}
 }
 
-// clockSetSince is how the clock of this machine was set last since a moment; empty
-// where it was not.
+// clockSetSince describes how the clock of this machine was last set since a moment; empty if
+// it was not.
 func clockSetSince(moment time.Time) string {
 	if s := clockSet.Load(); s != nil && s.seen.After(moment) {
 		return s.how

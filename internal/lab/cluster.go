@@ -22,13 +22,13 @@ import (
 	"github.com/campaignd/campaignd/internal/telemetry"
 )
 
-// A lab in a database may be held by any number of processes. Each reads all of
-// its stores, and holds those whose campaigns it drives. Who drives what is
-// decided by each of them for itself, from what all of them see: which campaigns
-// are to go on (the lab's log), who holds which store (a lease in the store), and
-// who lives. Two that want the same one meet at the lease.
+// A lab in a database may be held by any number of processes. Each reads all of its stores, and
+// holds those whose campaigns it drives. Each of them decides for itself which campaigns to
+// drive, from facts that all of them see: which campaigns are to go on (the lab's log), who
+// holds which store (a lease in the store), and who lives. Two that want the same one meet at
+// the lease.
 
-// cluster is what a process knows of the others that a lab in a database has.
+// cluster is a process's knowledge of the others of a lab in a database.
 type cluster struct {
 	lab  *Lab
 	db   *store.Database
@@ -51,7 +51,7 @@ type cluster struct {
 	sizes lablog.Look[[]store.StoreRow] // how many events each store has
 }
 
-// Process is what a process of a lab in a database says of itself.
+// Process is the description that a process of a lab in a database gives of itself.
 type Process struct {
 	// Host is the name of its machine.
 	Host string `json:"host"`
@@ -74,7 +74,7 @@ func (p *Process) reaches(instrument string) bool {
 	return p.Drives && (instrument == "" || p.Instruments == nil || slices.Contains(p.Instruments, instrument))
 }
 
-// Campaigns is how many campaigns it runs.
+// Campaigns is the number of campaigns it runs.
 func (p *Process) Campaigns() (n int) {
 	for _, status := range p.stores {
 		n += len(status.Campaigns)
@@ -89,18 +89,18 @@ type failure struct {
 }
 
 const (
-	// clusterEvery is how often the processes of a lab look at each other.
+	// clusterEvery is the interval at which the processes of a lab look at each other.
 	clusterEvery = time.Second
-	// shareTime is how long a store is left to processes that drive fewer.
+	// shareTime is the time that a store is left to processes that drive fewer.
 	shareTime = 3 * time.Second
-	// newsTime is how long what others have done gathers before it is looked at.
+	// newsTime is the time that news of others gathers before it is looked at.
 	newsTime = 100 * time.Millisecond
-	// mostOpening is how many stores a process takes at a time. Of a thousand that
-	// are free at once, the processes that start a moment later have their share,
-	// and a machine is not asked for all at a time.
+	// mostOpening is the number of stores that a process takes at a time. Of a thousand that
+	// are free at once, the processes that start a moment later have their share, and no
+	// machine has to open all of them at once.
 	mostOpening = 32
-	// noDriverTime is how long a campaign waits for a process that drives it before it
-	// says that it does.
+	// noDriverTime is the time that a campaign waits for a process to drive it before it
+	// reports that.
 	noDriverTime = 10 * time.Second
 )
 
@@ -112,8 +112,8 @@ func newCluster(l *Lab) *cluster {
 	}
 }
 
-// open makes this process one of those of a lab in a database. It is a worker from
-// then on, also before it drives anything: it can be asked for.
+// open makes this process one of those of a lab in a database. It is registered as a worker
+// from then on, even before it drives anything.
 func (c *cluster) open(ctx context.Context) (err error) {
 	if c.db, err = store.OpenDatabase(c.lab.options.Database); err != nil {
 		return err
@@ -208,8 +208,8 @@ func (c *cluster) driver(of *Campaign, run *Running, s *Standing) {
 	s.Elsewhere = run != nil || due && s.Trouble == nil
 }
 
-// keptRuns is how many runs of a kind are remembered. What they found may be large,
-// and can be found again.
+// keptRuns is the number of runs of a kind that are remembered. Their results may be large, and
+// can be computed again.
 const keptRuns = 32
 
 // board implements [custodian].
@@ -225,7 +225,7 @@ func (c *cluster) board(prefix, letter string) *board.Board {
 	}
 }
 
-// self is what this process says of itself.
+// self returns this process's description of itself.
 func (c *cluster) self() Process {
 	host, _ := os.Hostname()
 	c.mu.Lock()
@@ -239,7 +239,7 @@ func (c *cluster) self() Process {
 
 // machine is [Process.Machine]: Linux draws it when it starts.
 var machine = sync.OnceValue(func() string {
-	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // there is none elsewhere
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // other systems have none
 	return strings.TrimSpace(string(text))
 })
 
@@ -258,7 +258,7 @@ func (c *cluster) sure() bool {
 	return err == nil && worker.Sure()
 }
 
-// stats is what this process has seen of the database, for metrics.
+// stats returns this process's counts of its use of the database, for metrics.
 func (c *cluster) stats() telemetry.Database {
 	s := c.db.Stats()
 	return telemetry.Database{
@@ -267,7 +267,7 @@ func (c *cluster) stats() telemetry.Database {
 	}
 }
 
-// leave says that this process drives nothing any more: it is about to end.
+// leave announces that this process drives nothing any more: it is about to end.
 func (c *cluster) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -296,7 +296,7 @@ func (c *cluster) run() {
 	}
 }
 
-// look reads who lives and who holds what, and adds stores that have come.
+// look reads the living processes and the holders of stores, and adds new stores.
 func (c *cluster) look(ctx context.Context) error {
 	workers, err := c.db.Workers(ctx)
 	if err != nil {
@@ -341,8 +341,8 @@ func (c *cluster) look(ctx context.Context) error {
 	return nil
 }
 
-// ProcessOf reads what a process has said; ok is false for one that is no process
-// of a lab, as a command, or of a version that says it otherwise.
+// ProcessOf reads a process's description of itself; ok is false for a process outside the lab,
+// such as a command, or of a version with another format.
 func ProcessOf(w store.WorkerRow) (p Process, ok bool) {
 	var said store.Said
 	if json.Unmarshal(w.Said, &said) != nil {
@@ -359,10 +359,10 @@ func ProcessOf(w store.WorkerRow) (p Process, ok bool) {
 	return p, p.Host != ""
 }
 
-// reserved reports whether a store of the database is none of campaigns.
+// reserved reports whether a store of the database does not hold campaigns.
 func reserved(name string) bool { return strings.HasPrefix(name, ".") }
 
-// status is what the holder of a store says of it; zero where none does.
+// status returns the holder's report on a store; zero without one.
 func (c *cluster) status(name string) control.Status {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -372,8 +372,8 @@ func (c *cluster) status(name string) control.Status {
 	return status
 }
 
-// assign takes the stores whose campaigns this process is to drive, and lets go
-// of those of which it drives none any more.
+// assign takes the stores whose campaigns this process is to drive, and lets go of those whose
+// campaigns it drives no longer.
 //
 // A process takes as many as are due to it where all share alike, and more only
 // where it has taken those, and a store has been free for a while: because the others
@@ -449,9 +449,8 @@ func (c *cluster) assign() {
 	}
 }
 
-// start has a campaign driven that a person has started, and returns once it is
-// under way somewhere, or says why it cannot be. It does not wait for long: who
-// is to drive it may be away.
+// start has a campaign driven that a person has started, and returns once it is under way
+// somewhere, or says why it cannot be. It does not wait for long: its driver may be away.
 func (c *cluster) start(ctx context.Context, of *Campaign) error {
 	if of.over() {
 		return problem.New(problem.Gone, "the campaign has ended").About(of.name)
@@ -504,8 +503,7 @@ func (c *cluster) held(name string) bool {
 	return other != "" && other != holder
 }
 
-// startTime is how long a person who starts a campaign waits for a process that
-// drives it.
+// startTime is the time that a person who starts a campaign waits for a process to drive it.
 const startTime = 5 * time.Second
 
 // ended notes how driving a campaign of a store has ended. Where it could not be
@@ -530,8 +528,8 @@ func (c *cluster) failing(name string) bool {
 	return time.Now().Before(c.failures[name].again)
 }
 
-// noDriver says that there is no process that could drive a campaign, nil where
-// there is, or it has not waited long.
+// noDriver is the error that no process can drive a campaign; nil if one can, or if the
+// campaign has not waited long.
 func (c *cluster) noDriver(s *member) error {
 	instrument := s.instrument()
 	c.mu.Lock()
@@ -554,7 +552,7 @@ func (c *cluster) noDriver(s *member) error {
 		With(problem.Remedy{Text: fmt.Sprintf("start `campaignd work --instrument %s` on a machine that reaches it", instrument)})
 }
 
-// follow passes on what others record in the lab's log, until the lab is closed.
+// follow passes on the events of others in the lab's log, until the lab is closed.
 func (c *cluster) follow() {
 	for c.lab.ctx.Err() == nil {
 		log, err := c.lab.own.Store()
@@ -574,8 +572,7 @@ func (c *cluster) follow() {
 	}
 }
 
-// hear passes on an event of the lab's log: what is said of a store, and how
-// campaigns are filed.
+// hear passes on an event of the lab's log: news of a store, or how campaigns are filed.
 func (c *cluster) hear(e events.Event) {
 	if e.Campaign == events.FilingStream {
 		c.lab.filings.hear()
@@ -606,8 +603,7 @@ func (c *cluster) hear(e events.Event) {
 	}
 }
 
-// ToGoOn reads which campaigns of a store in a database are to be driven, by what the
-// lab's log says.
+// ToGoOn reads from the lab's log which campaigns of a store in a database are to be driven.
 func ToGoOn(ctx context.Context, log events.Store, name string) ([]string, error) {
 	c, err := CustodyOf(ctx, log, events.StoreStream(name))
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// What a person has done at one process of a lab in a database they look at, with
-// the next request, at another one: that answers by what was recorded by then.
+// A person may act at one process of a lab in a database and look, with the next request, at
+// another one: that one answers from all that was recorded by then.
 
-// currentTime is how long a request waits for that. After it, or while the
-// database does not answer, it is answered by what is known here.
+// currentTime is the time that a request waits for that. After it, or while the database does
+// not answer, it is answered from this process's knowledge.
 const currentTime = 3 * time.Second
 
 // current implements [custodian].
@@ -38,8 +38,8 @@ func (c *cluster) current(ctx context.Context, campaign string) {
 	}
 }
 
-// recorded returns the sizes of the stores of a campaign and of the lab itself, or
-// of all where there is no campaign of that name.
+// recorded returns the sizes of the stores of a campaign and of the lab itself, or of all if no
+// campaign has that name.
 func (c *cluster) recorded(ctx context.Context, campaign string) ([]store.StoreRow, error) {
 	if of, err := c.lab.Campaign(campaign); err == nil {
 		return c.db.Stores(ctx, lablog.Name, of.store.base())
@@ -51,8 +51,8 @@ func (c *cluster) recorded(ctx context.Context, campaign string) ([]store.StoreR
 	})
 }
 
-// await waits until something holds that the lab announces, and looks now and then
-// for what is not announced: of the lab's log, most is not about campaigns.
+// await waits until something holds that the lab announces, and looks now and then for changes
+// that are not announced: most of the lab's log is not about campaigns.
 func (l *Lab) await(ctx context.Context, holds func() bool) {
 	for {
 		changed := l.Changed()

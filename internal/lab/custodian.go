@@ -22,12 +22,12 @@ type custodian interface {
 	// is closed.
 	join(ctx context.Context) error
 	run()
-	// leave says that this process drives nothing any more, and close lets go of
+	// leave announces that this process drives nothing any more, and close lets go of
 	// everything once all runs have ended.
 	leave()
 	close()
-	// refuses says why nothing can be recorded now, and ready why nothing can be
-	// done for anyone.
+	// refuses returns the error that keeps events from being recorded now, and ready the one
+	// that keeps this process from serving at all.
 	refuses() error
 	ready() error
 
@@ -43,16 +43,16 @@ type custodian interface {
 	// gone reports whether a store, which the lab does not know, was removed.
 	gone(place string) bool
 
-	// start has a campaign driven, and returns once it is under way, or says why it
-	// cannot be; ended hears how driving one of a store has ended.
+	// start has a campaign driven, and returns once it is under way, or says why it cannot be;
+	// ended is called at the end of a campaign's run in a store.
 	start(ctx context.Context, c *Campaign) error
 	ended(store string, failed bool)
 	// driver completes where a campaign stands that this process does not run.
 	driver(c *Campaign, run *Running, s *Standing)
-	// current waits until this process shows what others have recorded: of a
-	// campaign, or of all where there is none of the name.
+	// current waits until this process shows the events that others have recorded: of a
+	// campaign, or of all if none has the name.
 	current(ctx context.Context, campaign string)
-	// board shows runs of a kind at all servers, nil where there is one.
+	// board shows runs of a kind at all servers, nil for a single server.
 	board(prefix, letter string) *board.Board
 }
 
@@ -88,14 +88,13 @@ func (f folder) find() (paths []string, err error) {
 	return paths, err
 }
 
-// empty reports whether a folder holds nothing: it is no store yet.
+// empty reports whether a folder holds nothing and so is not a store yet.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	return errors.Is(err, fs.ErrNotExist) || err == nil && len(entries) == 0
 }
 
-// watchEvery is how often the lab looks for stores that other commands have
-// made.
+// watchEvery is the interval at which the lab looks for stores that other commands have made.
 const watchEvery = 2 * time.Second
 
 // run adds stores that appear in the folder. Stores that disappear stay members.

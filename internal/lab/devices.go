@@ -11,11 +11,11 @@ import (
 	"github.com/campaignd/campaignd/internal/lablog"
 )
 
-// review frees what a campaign has left in the queue of the lab's devices that no process
-// drives: others wait behind it. What the device may be at work on is kept, until a person
-// resolves it or the campaign is driven again.
+// review frees the tickets that a campaign without a driver has left in the queue of the lab's
+// devices: others wait behind them. The ticket of a command that the device may be at work on
+// is kept, until a person resolves it or the campaign is driven again.
 //
-// A process that drives the campaign sees to that itself, also one that is about to.
+// A process that drives the campaign, or is about to, does that itself.
 func (l *Lab) review(path, name string) {
 	i := slices.IndexFunc(l.list(), func(s *member) bool { return l.relative(s.path) == path })
 	if i < 0 {
@@ -45,8 +45,8 @@ func (l *Lab) review(path, name string) {
 	}
 }
 
-// reviewGone frees what a campaign has at devices whose store a person has removed from the folder:
-// its fate will never be known.
+// reviewGone frees the tickets of a campaign whose store a person has removed from the folder:
+// the fate of its commands will never be known.
 func (l *Lab) reviewGone(path, name string) {
 	if !l.custodian.gone(path) {
 		return
@@ -56,8 +56,8 @@ func (l *Lab) reviewGone(path, name string) {
 	}
 }
 
-// leaveDevices frees what a campaign of the store has left in the queue of the lab's devices,
-// and is not run; all frees the campaign's own ticket, too.
+// leaveDevices frees the tickets that a campaign of the store, which is not run, has left in
+// the queue of the lab's devices; all frees the campaign's own ticket, too.
 func (h *Local) leaveDevices(ctx context.Context, name string, all bool) error {
 	h.direct.Lock()
 	defer h.direct.Unlock()
@@ -83,8 +83,8 @@ type ownDevices struct {
 	options  LocalOptions
 }
 
-// queue returns the queue of the lab's devices to a campaign of the store; nil where there is
-// no lab's log.
+// queue returns the queue of the lab's devices to a campaign of the store; nil without a lab's
+// log.
 func (h *Local) queue(name string) (*devices.Campaign, error) {
 	if h.options.Devices != nil || !store.InDatabase(h.address) {
 		return h.options.Devices.Campaign(name), nil

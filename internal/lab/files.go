@@ -20,8 +20,7 @@ import (
 // keep keeps the bytes of a file in a store and completes the request that
 // attaches it.
 //
-// What is wrong with what is said of the file is found before its bytes are
-// read.
+// Faults in the file's description are found before its bytes are read.
 func keep(ctx context.Context, address string, r *engine.Request, content io.Reader) error {
 	said := r.Attach.Attachment // but for what its bytes will say
 	said.Digest, said.Size = events.DigestOf([32]byte{}), 1
@@ -61,7 +60,7 @@ func openFileIn(ctx context.Context, address string, f *campaign.File) (io.ReadC
 	}
 	r, err := files.Open(ctx, f.Digest, f.Size)
 	if err != nil {
-		_ = files.Close() // what is wrong with the file is what counts
+		_ = files.Close() // the file's own fault counts
 		return nil, fileProblem(err)
 	}
 	return openFile{r, files}, nil
@@ -77,7 +76,7 @@ type openFile struct {
 // Close implements [io.Closer].
 func (f openFile) Close() error { return errors.Join(f.ReadCloser.Close(), f.files.Close()) }
 
-// fileProblem says what can be done where a file cannot be kept or read.
+// fileProblem adds the remedy for a file that cannot be kept or read.
 func fileProblem(err error) error {
 	switch {
 	case errors.Is(err, filestore.ErrTooLarge):
@@ -95,8 +94,8 @@ func fileProblem(err error) error {
 	return err
 }
 
-// confirm refuses to record a file whose bytes are not kept here. The process
-// that holds the store asks, so that what is there stays until the event is.
+// confirm refuses to record a file whose bytes are not kept here. The process that holds the
+// store checks this, so that the bytes stay until the event is recorded.
 func (h *Local) confirm(ctx context.Context, r engine.Request) error {
 	if r.Attach == nil || !r.Attach.Kept() {
 		return nil

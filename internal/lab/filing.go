@@ -17,9 +17,9 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Filing is how a campaign is filed in the lab: what helps people to find it among
-// others. It is no part of the campaign, and decides nothing there: it is kept in
-// the lab's log, in a stream of its own, and a copy of the campaign has none.
+// Filing holds a campaign's tags and the like in the lab, which help people to find it among
+// others. It is not part of the campaign, and decides nothing there: it is kept in the lab's
+// log, in a stream of its own, and a copy of the campaign has none.
 type Filing struct {
 	// Tags are in the order of the alphabet.
 	Tags     []string
@@ -29,15 +29,15 @@ type Filing struct {
 	At time.Time
 }
 
-// FilingChange is what a person changes about it; of two who change different tags
-// at the same time both are heard.
+// FilingChange is a person's change of it; if two people change different tags at the same
+// time, both changes count.
 type FilingChange struct {
 	Add, Remove []string
 	// Archive puts it into the archive or takes it out; nil leaves it.
 	Archive *bool
 }
 
-// What tags may be at most.
+// Limits of tags.
 const (
 	mostTags   = 20
 	longestTag = 40 // characters
@@ -170,20 +170,19 @@ func (f *filings) change(ctx context.Context, at filed, c FilingChange, by engin
 	e.Time = engine.Stamp(clock.Now())
 	stored, err := f.log.Append(ctx, events.FilingStream, f.last, e)
 	if err != nil {
-		f.log = nil // what is there now is read anew
+		f.log = nil // its present content is read anew
 		return lablog.Fault(err)
 	}
 	return f.apply(stored[0])
 }
 
-// Filing says how the campaign is filed in the lab.
+// Filing returns the campaign's filing in the lab.
 func (c *Campaign) Filing() Filing {
 	return c.store.lab.filings.get(filed{c.Place(), c.name})
 }
 
-// File changes how the campaign is filed in the lab, for the person who asks. A
-// campaign that is driven is not put into the archive, where no one would see what
-// it wants of people.
+// File changes how the campaign is filed in the lab, for the requester. A campaign that is
+// driven is not put into the archive, where no one would see its questions to people.
 func (c *Campaign) File(ctx context.Context, change FilingChange, by engine.Request) error {
 	if err := engine.CheckActor(by.Actor); err != nil {
 		return err

@@ -15,11 +15,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// What is in a member's store is read, and folded into its campaigns: by the process that holds the
-// store and by all others alike.
+// The events in a member's store are read, and folded into its campaigns: by the process that
+// holds the store and by all others alike.
 
-// openToRead opens the log that stays open while the store changes hands, where
-// there is one that is not open, or has stopped.
+// openToRead opens the log that stays open while the store changes hands, if the lab has one
+// and it is not open yet, or has stopped.
 func (s *member) openToRead() error {
 	if log := s.reading(); log != nil && log.Err() == nil {
 		return nil
@@ -52,9 +52,8 @@ func (s *member) stopReading() {
 	}
 }
 
-// readers begins what reads the log of a store; end ends it, and waits for
-// that. It has a context of its own and not the lab's: release ends it at its
-// place in the order.
+// readers begins the readers of a store's log; end ends them, and waits for that. It has a
+// context of its own and not the lab's: release ends it at its place in the order.
 func (s *member) readers(log events.Log) (end func()) {
 	reads, forwards := s.lab.options.Reads, s.lab.options.Forwards
 	if !s.lab.custodian.forwards() {
@@ -111,10 +110,9 @@ func (s *member) follow(ctx context.Context, at Store) error {
 	return context.Cause(ctx)
 }
 
-// catchUp folds what is in a store, so that ready means: everything up to now.
-// It returns the position of an event that is folded with all before it.
-// Campaigns are folded side by side, each from where its record was or a
-// snapshot has it, in the order of its events.
+// catchUp folds the events in a store, so that ready means: everything up to now. It returns
+// the position of an event that is folded with all before it. Campaigns are folded side by
+// side, each from where its record was or a snapshot has it, in the order of its events.
 func (s *member) catchUp(ctx context.Context, at Store) (last events.Position, err error) {
 	last = at.Status().Last
 	names, err := Campaigns(ctx, at)
@@ -154,10 +152,9 @@ func (s *member) catchUp(ctx context.Context, at Store) (last events.Position, e
 	return last, nil
 }
 
-// bring folds the events of a campaign up to the end of its log. A snapshot
-// serves only where no event that it skips must still be given to Heard. A
-// restored record that holds nothing is not entered: what is listed has a
-// definition.
+// bring folds the events of a campaign up to the end of its log. A snapshot serves only where
+// no event that it skips must still be given to Heard. A restored record that holds nothing is
+// not entered: listed campaigns have definitions.
 func (s *member) bring(ctx context.Context, log events.Log, name string) error {
 	c := s.campaign(name)
 	if snapshots := s.kept(); c == nil && snapshots != nil {
@@ -200,8 +197,8 @@ func (s *member) kept() *view.Snapshots {
 	return s.snapshots
 }
 
-// closingWithin is how long a store that is let go of waits for snapshots:
-// without them the next one to open it takes longer.
+// closingWithin is the time that a store waits for snapshots before it is let go: without them
+// the next one to open it takes longer.
 const closingWithin = 2 * time.Second
 
 // keep writes the snapshots of campaigns that have changed since theirs.
@@ -211,7 +208,7 @@ func (s *member) keep() {
 	snapshots := s.kept()
 	for _, c := range s.list() {
 		if snapshots == nil || ctx.Err() != nil || snapshots.Write(ctx, c.record) != nil {
-			return // what is missing is folded from the log
+			return // the missing events are folded from the log
 		}
 	}
 }

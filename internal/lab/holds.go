@@ -15,8 +15,8 @@ import (
 	"github.com/campaignd/campaignd/internal/problem"
 )
 
-// Custody is what the lab's log says of a store: who holds it, and which of its
-// campaigns the lab goes on with. It is a fold of the store's stream.
+// Custody is a store's state in the lab's log: its holder, and the campaigns that the lab goes
+// on with. It is a fold of the store's stream.
 type Custody struct {
 	Last    events.Sequence // of the newest event of the stream
 	Held    *events.StoreHeld
@@ -49,14 +49,14 @@ func (c *Custody) apply(e events.Event) error {
 	return nil
 }
 
-// CustodyOf folds what a lab's log says of a store. It reads the stream from its
+// CustodyOf folds the events about a store in a lab's log. It reads the stream from its
 // beginning; a store changes hands seldom.
 func CustodyOf(ctx context.Context, log events.Store, stream string) (*Custody, error) {
 	c := &Custody{Started: make(map[string]bool)}
 	return c, c.read(ctx, log, stream)
 }
 
-// read folds what has come to the stream since.
+// read folds the new events of the stream.
 func (c *Custody) read(ctx context.Context, log events.Store, stream string) error {
 	for e, err := range log.ReadCampaign(ctx, stream, c.Last) {
 		if err == nil {
@@ -69,10 +69,9 @@ func (c *Custody) read(ctx context.Context, log events.Store, stream string) err
 	return nil
 }
 
-// custodyLog writes what the lab's log says of a store. Each of its events is
-// appended with the sequence of the last one that it knows, so that once another
-// process has taken the store, it is refused. Its methods may be called by
-// several goroutines.
+// custodyLog writes the events about a store to the lab's log. Each of its events is appended
+// with the sequence of the last one that it knows, so that once another process has taken the
+// store, it is refused. Its methods may be called by several goroutines.
 type custodyLog struct {
 	own    *lablog.Log
 	stream string
@@ -87,9 +86,8 @@ type custodyLog struct {
 	said events.Sequence
 }
 
-// read folds what has come to the stream, all of it where the log was opened
-// again. The caller holds mu. A log that was opened again is another value, by
-// which that is noticed.
+// read folds the new events of the stream, or all of them if the log was opened again. The
+// caller holds mu. A log that was opened again is a different value, which shows it.
 func (c *custodyLog) read() error {
 	log, err := c.own.Store()
 	if err != nil {
@@ -106,8 +104,8 @@ func (c *custodyLog) read() error {
 	return nil
 }
 
-// hear folds an event that another process has recorded, where this one knows
-// all before it; what it does not know yet is read before it is needed.
+// hear folds an event that another process has recorded, if this one knows all before it;
+// otherwise the events are read before they are needed.
 func (c *custodyLog) hear(e events.Event) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,11 +125,11 @@ func (c *custodyLog) started(campaign string) bool {
 	return c.now != nil && c.now.Started[campaign]
 }
 
-// ourselves is who asks for what a process does by itself.
+// ourselves is the requester of what a process does by itself.
 var ourselves = engine.Request{Actor: "engine"}
 
-// append records an event, at a sequence that the caller has seen; by says who
-// asks for it. The caller holds mu.
+// append records an event, at a sequence that the caller has seen; by names the requester. The
+// caller holds mu.
 func (c *custodyLog) append(
 	expected events.Sequence, kind events.Kind, payload events.Payload, by engine.Request,
 ) error {
@@ -143,7 +141,7 @@ func (c *custodyLog) append(
 	e.Time = engine.Stamp(clock.Now())
 	stored, err := c.log.Append(context.Background(), c.stream, expected, e)
 	if err != nil {
-		c.log = nil // what is there now is read anew
+		c.log = nil // its present content is read anew
 		var conflict *events.ConflictError
 		if errors.As(err, &conflict) {
 			return err
@@ -153,8 +151,8 @@ func (c *custodyLog) append(
 	return c.now.apply(stored[0])
 }
 
-// look returns the sequence up to which this process knows the store's custody:
-// what it must have seen before it takes the store.
+// look returns the sequence up to which this process knows the store's custody: it must have
+// seen that much before it takes the store.
 func (c *custodyLog) look() (events.Sequence, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +186,7 @@ func (c *custodyLog) hold(seen events.Sequence, holder events.StoreHeld) error {
 	return err
 }
 
-// taken is the refusal of what another process has forestalled. The caller holds
-// mu.
+// taken is the refusal of an event that another process has forestalled. The caller holds mu.
 func (c *custodyLog) taken() error {
 	if err := c.read(); err != nil {
 		return err
@@ -232,11 +229,10 @@ func (c *custodyLog) isStarted(campaign string) (bool, error) {
 	return err == nil && c.now.Started[campaign], err
 }
 
-// setStarted records that the lab goes on with a campaign, or not any more, and
-// who asked for it.
-// Where this process had the store and another one has taken it, it is refused.
-// It needs no hold: a person may say it of a store that another process has, and
-// the loop repeats it until no other event comes between.
+// setStarted records that the lab goes on with a campaign, or not any more, and the requester.
+// It is refused if another process has taken the store from this one. It needs no hold: a
+// person may start a campaign of a store that another process has, and the loop repeats the
+// attempt until no other event comes between.
 func (c *custodyLog) setStarted(campaign string, started bool, by engine.Request) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

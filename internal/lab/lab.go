@@ -8,15 +8,14 @@
 //	run, err := local.Start(ctx, "electrolyte", equipment, lab.Hooks{})
 //	err = run.Run(ctx)
 //
-// A [Lab] is the stores of a folder, or of a database: what a server serves. A
-// store belongs to one process at a time. The lab takes every store of its folder that is free,
-// and offers it to other commands on the store's socket; one that another
-// process holds, `campaignd run` for example, is read through that process, and
-// taken once it is free. What is shown of a campaign is folded from the store's
-// log in either case.
+// A [Lab] is the stores of a folder, or of a database: what a server serves. A store belongs to
+// one process at a time. The lab takes every store of its folder that is free, and offers it to
+// other commands on the store's socket; one that another process holds, `campaignd run` for
+// example, is read through that process, and taken once it is free. Readers see a campaign as
+// folded from the store's log in either case.
 //
-// A lab in a database has any number of processes. Each reads all stores, and
-// takes those alone of which it drives a campaign: see custodian.
+// A lab in a database has any number of processes. Each reads all stores, and takes only those
+// with a campaign that it drives: see custodian.
 //
 // Nothing physical begins unasked: after a restart the lab goes on with the
 // campaigns that people have started in it, and with no others.
@@ -53,18 +52,17 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// Private is the folder within the lab's that holds what the lab and its server
-// remember.
+// Private is the folder within the lab's that holds the memory of the lab and its server.
 const Private = ".campaignd"
 
-// Options say what a lab holds and how it runs campaigns.
+// Options are the settings of a lab.
 type Options struct {
 	// Folder holds the stores, each a folder NAME.campaign, and campaign files'
 	// relative paths start there.
 	Folder string
-	// Database, if set, is the address of the database that holds the stores and
-	// the lab's log, for any number of processes; Folder then holds lab.yaml and
-	// what campaign files name.
+	// Database, if set, is the address of the database that holds the stores and the lab's log,
+	// for any number of processes; Folder then holds lab.yaml and the files that campaign files
+	// name.
 	Database string
 	// Watches is set where this process shows the campaigns of a lab in a database
 	// and drives none.
@@ -75,9 +73,9 @@ type Options struct {
 	// Stores, if any, are the only stores; new campaigns go into the first one.
 	// Without, a new campaign gets a store of its own in the folder.
 	Stores []string
-	// Registry holds what campaign files may name.
+	// Registry holds the entries that campaign files may name.
 	Registry registry.Registry
-	// Build is recorded with what the lab makes.
+	// Build is recorded with the lab's events.
 	Build events.Build
 	// Account is the system's user that runs the campaigns.
 	Account string
@@ -93,11 +91,10 @@ type Options struct {
 	// Forwards, if set, reads like Reads, and keeps the offsets up to which it has
 	// read with the log. In a lab in a database one process at a time does.
 	Forwards func(ctx context.Context, store string, b *bus.Bus)
-	// Log, if set, takes what the operator should know. It may be called by
-	// several goroutines.
+	// Log, if set, takes messages for the operator. It may be called by several goroutines.
 	Log func(format string, args ...any)
 
-	// What tests replace, so that disks fail: how stores are opened.
+	// open opens stores; tests replace it, so that disks fail.
 	open func(folder string, o store.Options) (events.Store, error)
 }
 
@@ -202,8 +199,8 @@ func (l *Lab) Close() {
 	}
 }
 
-// Log returns the lab's own log, in which is what the lab and its server must
-// remember, as it is held now: see [lablog.Log.Store].
+// Log returns the lab's own log, the memory of the lab and its server, as it is held now: see
+// [lablog.Log.Store].
 func (l *Lab) Log() (events.Store, error) { return l.own.Store() }
 
 // private is a path in the lab's own folder.
@@ -211,11 +208,10 @@ func (l *Lab) private(name string) string {
 	return filepath.Join(l.options.Folder, Private, name)
 }
 
-// Private returns the folder in which a server of this lab keeps what is its
-// own.
+// Private returns the folder in which a server of this lab keeps its own files.
 func (l *Lab) Private() string { return l.private("") }
 
-// Registry returns what campaign files may name.
+// Registry returns the entries that campaign files may name.
 func (l *Lab) Registry() registry.Registry { return l.options.Registry }
 
 // Build returns the program that runs the campaigns, as it is recorded.
@@ -224,8 +220,8 @@ func (l *Lab) Build() events.Build { return l.options.Build }
 // Folder returns the folder of the stores.
 func (l *Lab) Folder() string { return l.options.Folder }
 
-// restEvery is how often campaigns leave memory that were not read meanwhile:
-// more seldom than the pages of one are asked for that someone works with.
+// restEvery is the interval after which campaigns that were not read leave memory: longer than
+// the time between pages of a campaign that someone works with.
 const restEvery = 30 * time.Second
 
 // unload calls Rest at intervals.
@@ -363,12 +359,12 @@ func (l *Lab) Ready() error {
 	return l.custodian.ready()
 }
 
-// Current waits until this process shows what any process of the lab has recorded
-// before the call: of the campaign of that name, where there is one, else of all.
+// Current waits until this process shows all that any process of the lab has recorded before
+// the call: of the campaign of that name, if there is one, otherwise of all.
 func (l *Lab) Current(ctx context.Context, campaign string) { l.custodian.current(ctx, campaign) }
 
-// Board returns what shows runs of a kind at all servers of the lab; nil where there
-// is one server. See [board.Board].
+// Board returns the board that shows runs of a kind at all servers of the lab; nil for a single
+// server. See [board.Board].
 func (l *Lab) Board(prefix, letter string) *board.Board { return l.custodian.board(prefix, letter) }
 
 // Changed returns a channel that is closed at the next change of any campaign.
@@ -378,8 +374,8 @@ func (l *Lab) Changed() <-chan struct{} {
 	return l.changed
 }
 
-// announce says that a campaign has changed. Those who wait look again at what
-// they wait for: the channel says that, not what, has changed.
+// announce reports that a campaign has changed. Waiting callers check their conditions again:
+// the channel reports that something has changed, and not what.
 func (l *Lab) announce() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -399,12 +395,12 @@ func (l *Lab) Parse(ctx context.Context, name string, source []byte) (*campaignf
 	return campaignfile.ParseIn(ctx, l.options.Registry, named, name, source)
 }
 
-// Reaches returns what a definition reaches beyond the campaign that neither
-// the lab file, as it is now, nor the campaign as it was, nil for a new one,
-// reaches already; ok is false where that is nothing.
+// Reaches returns what a definition reaches beyond the campaign that neither the lab file, as
+// it is now, nor the campaign as it was, nil for a new one, reaches already; ok is false if
+// that is nothing.
 //
-// It answers what a person adds who may define campaigns and not equip the lab:
-// what the lab file offers was allowed by its author.
+// It checks additions by a person who may define campaigns but not equip the lab: the lab
+// file's own entries were allowed by its author.
 func (l *Lab) Reaches(def, was *definition.Campaign) (first registry.Reach, ok bool, err error) {
 	reg := l.options.Registry
 	found := reg.Reaches(def)
@@ -445,10 +441,9 @@ func (l *Lab) Define(
 	return c, c.Start(ctx, by)
 }
 
-// Begin begins a campaign; by says who asks and under which identifier. Nothing
-// is written where the campaign could not be run: its instrument or an expert
-// cannot be reached, or the name is taken. One that the same request has begun
-// before is returned.
+// Begin begins a campaign; by gives the requester and the identifier. Nothing is written if the
+// campaign could not be run: its instrument or an expert cannot be reached, or the name is
+// taken. One that the same request has begun before is returned.
 func (l *Lab) Begin(
 	ctx context.Context, file *campaignfile.File, by engine.Request,
 ) (*Campaign, error) {
@@ -519,8 +514,7 @@ func (l *Lab) define(
 	return s.await(ctx, def.Name, 1)
 }
 
-// unanswered says what can be done about an instrument that does not answer as
-// it should.
+// unanswered adds the remedy for an instrument that does not answer as it should.
 func unanswered(err error) error {
 	var silent *equip.SilentError
 	if !errors.As(err, &silent) {
@@ -532,9 +526,8 @@ func unanswered(err error) error {
 	})
 }
 
-// Definition returns what a file says about a campaign that exists: the
-// compositions that its instrument lists, and what it has that the file leaves
-// open.
+// Definition completes a file's definition for an existing campaign: with the compositions that
+// its instrument lists, and with the campaign's own values where the file leaves them open.
 func (l *Lab) Definition(
 	ctx context.Context, c *Campaign, file *campaignfile.File,
 ) (definition.Campaign, error) {

@@ -26,9 +26,9 @@ import (
 
 // LocalOptions say how a store is opened and its campaigns are run.
 type LocalOptions struct {
-	// Registry holds what definitions may name.
+	// Registry holds the entries that definitions may name.
 	Registry registry.Registry
-	// Build is the program, as it is recorded with what it makes.
+	// Build is the program, as recorded with its events.
 	Build events.Build
 	// Account is the system's user that runs the campaigns, as in
 	// [events.Event].
@@ -39,12 +39,11 @@ type LocalOptions struct {
 	// Devices is the queue of the lab's devices to the store. Where it is nil, and the store is in
 	// a database, the lab's log there is opened; a folder's has none but with its server.
 	Devices *devices.Store
-	// Remark, if set, takes what a person should know of a campaign and no
-	// event says. It may be called by several goroutines.
+	// Remark, if set, takes messages about a campaign for a person that are in no event. It may
+	// be called by several goroutines.
 	Remark func(campaign, text string)
 
-	// MustExist makes it an error that there is no store; otherwise one is
-	// made.
+	// MustExist makes a missing store an error; otherwise one is made.
 	MustExist bool
 	// Campaign is the one that must be readable whole before anything is
 	// written; empty for all.
@@ -53,11 +52,10 @@ type LocalOptions struct {
 	Open func(address string, o store.Options) (events.Store, error)
 }
 
-// Local is a store that this process holds. It runs any number of its campaigns
-// side by side, and offers the store to other processes. It prints nothing and
-// has no prompt: where a campaign stands goes to [Hooks], and what a person
-// should know and no event says to [LocalOptions.Remark]. Its methods may be
-// called by several goroutines.
+// Local is a store that this process holds. It runs any number of its campaigns side by side,
+// and offers the store to other processes. It prints nothing and has no prompt: a campaign's
+// progress goes to [Hooks], and messages for a person that are in no event to
+// [LocalOptions.Remark]. Its methods may be called by several goroutines.
 type Local struct {
 	options LocalOptions
 	address string
@@ -75,9 +73,8 @@ type Local struct {
 	metrics *metrics    // nil before the first campaign is started
 }
 
-// OpenLocal opens a store. What is in it is read first, so that one that is
-// damaged stays as it is. The error wraps [events.ErrInUse] where another
-// process holds the store.
+// OpenLocal opens a store. Its contents are read first, so that a damaged store stays as it is.
+// The error wraps [events.ErrInUse] where another process holds the store.
 func OpenLocal(ctx context.Context, address string, o LocalOptions) (*Local, error) {
 	h := &Local{options: o, address: address}
 	open := o.Open
@@ -111,8 +108,8 @@ func (h *Local) drives(c *Campaign) bool { return c.current() != nil }
 // Log implements [Store].
 func (h *Local) Log() events.Log { return h.log }
 
-// Events returns the store itself, for what a log alone cannot say. It belongs
-// to the Local.
+// Events returns the store itself, for callers that need more than a log. It belongs to the
+// Local.
 func (h *Local) Events() events.Store { return h.log }
 
 // Close lets go of the store. No campaign may be run any more.
@@ -133,14 +130,14 @@ func (h *Local) Record(ctx context.Context, name string) (*view.Record, error) {
 	return view.FoldRecord(ctx, h.options.Registry, h.log, name)
 }
 
-// Load folds a campaign of the store, for what is decided from it.
+// Load folds a campaign of the store, for decisions from it.
 func (h *Local) Load(ctx context.Context, name string) (*engine.Core, error) {
 	return engine.Load(ctx, h.options.Registry, h.log, name)
 }
 
-// Define writes the event that opens a campaign, and with it the trace that
-// everything in the campaign is part of. The instance and the build are filled
-// in. By says who asks and under which identifier, as in [engine.DefineBy].
+// Define writes the event that opens a campaign, and with it the trace that everything in the
+// campaign is part of. The instance and the build are filled in. by gives the requester and the
+// identifier, as in [engine.DefineBy].
 func (h *Local) Define(
 	ctx context.Context, defined events.CampaignDefined, by engine.Request,
 ) error {
@@ -200,16 +197,16 @@ func (h *Local) endTickets(core *engine.Core, all bool) {
 	}
 }
 
-// remark is for what a person should know of a campaign and no event says.
+// remark reports something about a campaign to a person that is in no event.
 func (h *Local) remark(campaign, format string, args ...any) {
 	if h.options.Remark != nil {
 		h.options.Remark(campaign, fmt.Sprintf(format, args...))
 	}
 }
 
-// settle waits until what an earlier writer of the campaign has left on its way
-// to the disk, when its context ended, is there or never will be. A decision
-// from the campaign as it is before would be made from what it no longer holds.
+// settle waits until events that an earlier writer of the campaign left on their way to the
+// disk, when its context ended, are there or never will be. A decision made before that would
+// rest on an outdated campaign.
 func (h *Local) settle(ctx context.Context, name string) error {
 	_, err := h.log.Append(ctx, name, events.AnySequence) // batches are stored in their order
 	return err
@@ -234,7 +231,7 @@ func (h *Local) Status() control.Status {
 	return status
 }
 
-// Service is what it offers to other processes.
+// Service is the store's service to other processes.
 func (h *Local) Service() control.Service {
 	return control.Service{
 		Log:    h.log,

@@ -18,9 +18,9 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// retryAfter is how soon a store is tried again that could not be opened. Soon
-// enough for a person who waits for another program to let go, seldom enough
-// for a disk that is full.
+// retryAfter is the time after which a store that could not be opened is tried again. Soon
+// enough for a person who waits for another program to let go, seldom enough for a disk that is
+// full.
 const retryAfter = 2 * time.Second
 
 // member is a store of the lab: held by this process, or read through the one
@@ -46,9 +46,8 @@ type member struct {
 	err       error                   // why the store cannot be used now
 	campaigns map[string]*Campaign
 	order     []string // of their beginnings
-	// ready is closed once everything that was in the store is folded, and read
-	// once what reads its log has caught up, or it has turned out that this
-	// cannot be.
+	// ready is closed once everything that was in the store is folded, and read once the
+	// readers of its log have caught up, or it has turned out that they cannot.
 	ready  chan struct{}
 	once   sync.Once
 	read   chan struct{}
@@ -73,9 +72,9 @@ func newMember(l *Lab, path string) *member {
 // base is the store's name without its ending.
 func (s *member) base() string { return store.Name(s.path) }
 
-// relative is the path of a store from the lab's folder on, with slashes, or
-// the path itself where there is no way from there. It names the store's stream
-// in the lab's log, so that a folder that is moved keeps its stores' history.
+// relative is the path of a store from the lab's folder on, with slashes, or the path itself if
+// no relative path leads there. It names the store's stream in the lab's log, so that a folder
+// that is moved keeps its stores' history.
 func (l *Lab) relative(path string) string {
 	if store.InDatabase(path) {
 		return store.Name(path)
@@ -86,8 +85,8 @@ func (l *Lab) relative(path string) string {
 	return path
 }
 
-// wait waits until the store has been read for the first time. A store that
-// cannot be opened counts as read: its failure is what there is to know.
+// wait waits until the store has been read for the first time. A store that cannot be opened
+// counts as read: nothing more than its failure can be known.
 func (s *member) wait(ctx context.Context) error {
 	for _, done := range []chan struct{}{s.ready, s.read} {
 		select {
@@ -214,11 +213,10 @@ func (s *member) instrument() (name string) {
 	return name
 }
 
-// mending ends the turn, for errMended, once a log that has stopped can be
-// opened again. Until then what it holds is read, and what is to be recorded is
-// refused: nothing that was acknowledged is lost. Opening compares the log with
-// its head, as after a crash. done waits until it watches no more, once the turn
-// has ended.
+// mending ends the turn, for errMended, once a log that has stopped can be opened again. Until
+// then its events are read, and new ones are refused: nothing that was acknowledged is lost.
+// Opening compares the log with its head, as after a crash. done waits until it watches no
+// more, once the turn has ended.
 //
 // A log that has lost its store to another process, or may have, ends the turn
 // at once: its runs must end before that one's begin.
@@ -261,10 +259,10 @@ func (s *member) mending(ctx context.Context, turn context.CancelCauseFunc, at S
 	return watching.Wait
 }
 
-// open takes the store, or connects to the process that holds it. The order
-// matters: what the lab's log says is read before the store is taken, the hold
-// is recorded before the store is offered, and on the way out runs end before
-// what serves and reads the log, and that before the store.
+// open takes the store, or connects to the process that holds it. The order matters: the lab's
+// log is read before the store is taken, the hold is recorded before the store is offered, and
+// on the way out runs end before the servers and readers of the log, and these before the
+// store.
 func (s *member) open(ctx context.Context) (at Store, release func(), err error) {
 	seen, err := s.custody.look()
 	if err != nil {
@@ -360,14 +358,14 @@ func (s *member) list() []*Campaign {
 	return all
 }
 
-// campaign returns the campaign of a name, nil where there is none.
+// campaign returns the campaign of a name, or nil.
 func (s *member) campaign(name string) *Campaign {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.campaigns[name]
 }
 
-// failure is why the store cannot be used, or takes no events now.
+// failure is the reason that the store cannot be used, or takes no events now.
 func (s *member) failure() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

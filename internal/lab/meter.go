@@ -14,9 +14,8 @@ import (
 	"github.com/campaignd/campaignd/internal/view"
 )
 
-// metrics are what all campaigns of a store report together. The ages of queues
-// are those of the oldest question and of the oldest experiment of all: a
-// metric names no campaign.
+// metrics are the figures of all campaigns of a store together. The ages of queues are those of
+// the oldest question and of the oldest experiment of all: a metric names no campaign.
 type metrics struct {
 	*telemetry.Instruments
 	stop []func()
@@ -51,7 +50,7 @@ func newMetrics() (*metrics, error) {
 	return m, nil
 }
 
-// close ends what watches the queues.
+// close ends the watch on the queues.
 func (m *metrics) close() {
 	for _, stop := range m.stop {
 		stop()
@@ -82,11 +81,11 @@ func (m *metrics) oldest(open func(*meter) map[string]time.Time) (oldest time.Ti
 type meter struct {
 	*metrics
 	campaign string
-	// decided and fitted are how long the last of them took, until its event
-	// says what it was.
+	// decided and fitted are the durations of the latest decision and fit, until the event
+	// tells its kind.
 	decided, fitted time.Duration
-	// appended is how long the last append took, batch how many events it had:
-	// they are reported with the next one.
+	// appended is the duration of the last append, batch the number of its events: they are
+	// reported with the next one.
 	appended time.Duration
 	batch    int
 
@@ -97,8 +96,8 @@ type meter struct {
 
 var _ drive.Meter = (*meter)(nil)
 
-// begin returns the meter of a campaign that stands at s. What was open when the
-// run began counts from when it was opened, not from now.
+// begin returns the meter of a campaign that stands at s. Questions and experiments open when
+// the run began count from their opening, not from now.
 func (m *metrics) begin(s view.Campaign) *meter {
 	one := &meter{
 		metrics:    m,

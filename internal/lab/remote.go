@@ -23,9 +23,9 @@ import (
 type Server struct {
 	// URL is its address, without a path.
 	URL string
-	// Token says who asks; empty for none.
+	// Token identifies the requester; empty for none.
 	Token string
-	// Registry holds what definitions may name.
+	// Registry holds the entries that definitions may name.
 	Registry registry.Registry
 }
 
@@ -57,8 +57,8 @@ func (s Server) Open(ctx context.Context, campaign string) (*Remote, error) {
 // Log implements [Store].
 func (r *Remote) Log() events.Log { return following{r.Client, r} }
 
-// following is the log of a remote campaign, of which a follower does not learn
-// that the connection was cut.
+// following is the log of a remote campaign. It connects again after a cut, which its followers
+// do not notice.
 type following struct {
 	*control.Client
 	remote *Remote
@@ -111,9 +111,8 @@ func (r *Remote) Record(ctx context.Context, campaign string) (*view.Record, err
 // sent as JSON.
 type YAML string
 
-// Ask sends a request to the server's API, for what the protocol of a store
-// does not know: to begin a campaign, to have it run. A nil body is none. What
-// the server refuses is the error.
+// Ask sends a request to the server's API, for actions outside a store's protocol: to begin a
+// campaign, to have it run. A nil body sends none. A refusal by the server is the error.
 func (s Server) Ask(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	return s.ask(ctx, method, path, "", body)
 }
@@ -172,10 +171,9 @@ func (s Server) Get(ctx context.Context, path string, into any) error {
 var errUnanswered = problem.New(problem.Uncertain, "the server ended before it answered").
 	With(problem.Remedy{Text: "look whether it was recorded, and ask again if not", Action: problem.Review})
 
-// Post sends a body to the server's API and reads the JSON of the answer, where
-// it is wanted. Where the connection is cut it is sent again: the server counts
-// it once. The identifier is one for all attempts: it is how the server knows a
-// repeat.
+// Post sends a body to the server's API and reads the JSON of the answer, where it is wanted.
+// Where the connection is cut it is sent again: the server counts it once. All attempts have
+// the same identifier, by which the server recognizes a repeat.
 func (s Server) Post(ctx context.Context, path string, body, into any) error {
 	id := rand.Text()
 	return Persist(ctx, true, func() error { return s.reach(ctx) }, func() error {
@@ -196,7 +194,7 @@ func (s Server) reach(ctx context.Context) error {
 		}
 		return problem.New(problem.Unavailable, "no server answers at %s: %w", s.URL, err)
 	}
-	return response.Body.Close() // whatever it says of its stores
+	return response.Body.Close() // its answer about stores does not matter
 }
 
 // call is ask with the answer decoded, where it is wanted.
@@ -212,9 +210,8 @@ func (s Server) call(ctx context.Context, method, path, id string, body, into an
 	return json.NewDecoder(response.Body).Decode(into)
 }
 
-// refusal is what the server says about a request that it does not fulfill. The
-// faults of a campaign file are put into the message, which is all that a
-// command shows.
+// refusal returns the server's answer to a request that it does not fulfill. The faults of a
+// campaign file are put into the message, which is all that a command shows.
 func (s Server) refusal(response *http.Response) error {
 	var refused struct {
 		problem.Error

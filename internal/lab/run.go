@@ -24,10 +24,9 @@ type driving struct {
 	done   chan struct{}
 }
 
-// Start has the lab run the campaign, now and after restarts, until it has
-// ended. It returns once the campaign is under way, or says why it cannot be. A
-// device that another campaign has is waited for. by says who asks, as in
-// [Lab.Begin].
+// Start has the lab run the campaign, now and after restarts, until it has ended. It returns
+// once the campaign is under way, or says why it cannot be. It waits for a device that another
+// campaign has. by gives the requester, as in [Lab.Begin].
 func (c *Campaign) Start(ctx context.Context, by engine.Request) error {
 	if err := c.store.custody.setStarted(c.name, true, by); err != nil {
 		return err
@@ -131,8 +130,7 @@ func (c *Campaign) Halt(by engine.Request) error {
 	return err
 }
 
-// stopped ends the run where the lab's log says that it does not go on. It does
-// not wait for that.
+// stopped ends the run if the lab's log does not go on with it. It does not wait for that.
 func (c *Campaign) stopped() {
 	if r := c.current(); r != nil {
 		r.cancel()
@@ -155,8 +153,8 @@ func (c *Campaign) halt() {
 	}
 }
 
-// lostPause is how soon a device is asked for again where the place in its
-// queue was lost.
+// lostPause is the pause before a device is requested again after the place in its queue was
+// lost.
 const lostPause = time.Second
 
 // drive runs the campaign until it has ended or ctx is done. began gets one
@@ -211,9 +209,9 @@ func (c *Campaign) drive(ctx context.Context, h *Local, began chan<- error) erro
 	}
 }
 
-// once opens what the campaign names and runs it to its end. A programmer's
-// mistake, of a method or an instrument that a lab has added perhaps, ends this
-// campaign's run and no other's.
+// once opens the campaign's equipment and runs it to its end. A programmer's mistake, of a
+// method or an instrument that a lab has added perhaps, ends this campaign's run and no
+// other's.
 func (c *Campaign) once(
 	ctx context.Context, h *Local, place *equip.Place, began func(),
 ) (err error) {
@@ -247,7 +245,7 @@ func (c *Campaign) once(
 	return running.Run(ctx)
 }
 
-// environment is what instruments and experts of a campaign in a store find.
+// environment returns the environment of the instruments and experts of a campaign in a store.
 func (l *Lab) environment(store, campaign string) instruments.Environment {
 	return instruments.Environment{
 		Folder:   l.options.Folder,
@@ -259,8 +257,8 @@ func (l *Lab) environment(store, campaign string) instruments.Environment {
 	}
 }
 
-// elsewhere is the prompter of a process without a terminal: what it asks is
-// answered by requests, and the form is open for as long as it is wanted.
+// elsewhere is the prompter of a process without a terminal: requests answer its questions, and
+// a form stays open for as long as it is wanted.
 func elsewhere(ctx context.Context, _ console.Form) (string, error) {
 	<-ctx.Done()
 	return "", ctx.Err()

@@ -19,11 +19,10 @@ import (
 // Hooks are called from a campaign's loop as it goes on: they must be quick,
 // and may read the core only while they are called.
 type Hooks struct {
-	// Observe, if set, gets what the campaign is about to wait for, after every
-	// change.
+	// Observe, if set, gets the campaign's next wait, after every change.
 	Observe func(core *engine.Core, wait engine.Wait)
-	// Summarized, if set, gets the summary of the campaign at a revision, once
-	// it has been worked out: see [drive.Runner.Summarized].
+	// Summarized, if set, gets the summary of the campaign at a revision, once it has been
+	// computed: see [drive.Runner.Summarized].
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Working, if set, is called once something has been computed for a while,
 	// and when it has been done: the computation is zero then.
@@ -54,9 +53,9 @@ type Run struct {
 	computing engine.Computation
 }
 
-// Start makes a campaign of the store ready: what it names is there, its
-// instrument describes itself and fits, its device is taken. [Run.Run] follows,
-// or [Run.Close]. The equipment stays the caller's, to be closed after that.
+// Start makes a campaign of the store ready: its equipment is there, its instrument describes
+// itself and fits, its device is taken. [Run.Run] follows, or [Run.Close]. The equipment stays
+// the caller's, to be closed after that.
 func (h *Local) Start(
 	ctx context.Context, name string, equipment *equip.Equipment, hooks Hooks,
 ) (*Run, error) {
@@ -151,9 +150,9 @@ func (c *Run) Close() {
 	})
 }
 
-// submit hands a request to the loop and waits until it is recorded. Where the run
-// ends while the loop records it, it is the run that was cancelled, and not who asks:
-// [Persist] looks what became of it.
+// submit hands a request to the loop and waits until it is recorded. If the run ends while the
+// loop records the request, the run was cancelled, and not the caller: [Persist] looks for the
+// outcome.
 func (c *Run) submit(asker context.Context, r engine.Request) ([]events.Event, error) {
 	ctx, cancel := context.WithCancelCause(asker)
 	defer cancel(nil)
@@ -173,8 +172,8 @@ func (c *Run) submit(asker context.Context, r engine.Request) ([]events.Event, e
 	}
 }
 
-// observe keeps what the loop waits for, for status, before the hook is called.
-// Nothing is being computed then.
+// observe keeps the loop's wait, for status, before the hook is called. Nothing is being
+// computed then.
 func (c *Run) observe(core *engine.Core, wait engine.Wait) {
 	c.mu.Lock()
 	c.wait, c.computing = wait, engine.Computation{}
@@ -184,8 +183,7 @@ func (c *Run) observe(core *engine.Core, wait engine.Wait) {
 	}
 }
 
-// working keeps what is being computed; a zero computation means that it is
-// done.
+// working keeps the current computation; a zero one means that it is done.
 func (c *Run) working(core *engine.Core) {
 	computation := c.runner.Computing()
 	c.mu.Lock()
@@ -196,7 +194,7 @@ func (c *Run) working(core *engine.Core) {
 	}
 }
 
-// status says what the campaign is doing.
+// status describes the campaign's present activity.
 func (c *Run) status() control.Running {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -211,7 +209,7 @@ func (c *Run) status() control.Running {
 	}
 }
 
-// remark is for what a person should know and no event says.
+// remark reports something to a person that is in no event.
 func (c *Run) remark(format string, args ...any) {
 	c.store.remark(c.runner.Campaign, format, args...)
 }

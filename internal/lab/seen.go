@@ -22,23 +22,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// An instrument may remember commands for longer than a store does: where an
-// older copy of a store is restored, its next experiment has the number of one
-// that was made already, of another composition, and the instrument would
-// answer for that. So the newest head of each campaign's log that a run has
-// written is also kept outside the store, before an instrument hears of what it
-// holds. A log that does not extend it gets a new word, an epoch, in the
+// An instrument may remember commands for longer than a store does: where an older copy of a
+// store is restored, its next experiment has the number of one that was made already, of
+// another composition, and the instrument would answer for that. So the newest head of each
+// campaign's log that a run has written is also kept outside the store, before an instrument
+// hears of its events. A log that does not extend it gets a new word, an epoch, in the
 // identifiers of its commands.
 
-// seen is what this user of this machine has seen of a campaign's log: a file
-// with a line for each head, the newest last. A last line that was cut off does
-// not count.
+// seen is this machine user's memory of a campaign's log: a file with a line for each head, the
+// newest last. A last line that was cut off does not count.
 type seen struct {
 	path string
 	file *os.File
 }
 
-// stateFolder is where programs keep what they remember of a user's work.
+// stateFolder is the folder for programs' memory of a user's work.
 func stateFolder() (string, error) {
 	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "campaignd"), nil
@@ -77,7 +75,7 @@ func openSeen(s *campaign.State) (*seen, error) {
 	return &seen{path: path, file: f}, nil
 }
 
-// newest returns the newest head, and whether there is one.
+// newest returns the newest head; ok is false without one.
 func (s *seen) newest() (head tlog.Tree, ok bool, err error) {
 	content, err := os.ReadFile(s.path)
 	if err != nil {
@@ -125,9 +123,8 @@ func (s *seen) close() error {
 	return wholefile.Replace(s.path, fmt.Appendf(nil, "%d %v\n", head.N, head.Hash), 0o600)
 }
 
-// unlike says how a log differs from what was seen of it; nothing where it
-// extends it. Without a record of its own it believes a log that has given no
-// command yet, and no other.
+// unlike describes how a log differs from the memory of it; empty if it extends it. Without a
+// record of its own it believes a log that has given no command yet, and no other.
 func (s *seen) unlike(
 	ctx context.Context, log events.Store, state *campaign.State,
 ) (string, error) {
@@ -173,10 +170,10 @@ func gives(e events.Event) bool {
 	return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
 }
 
-// witness notes the head of a log in a database at which another process gives a
-// command: if this machine goes on with the campaign one day, it knows the log. A
-// log that does not extend what this machine has seen stays unknown to it. Where
-// nothing can be noted, the campaign's commands carry a new word then.
+// witness notes the head of a log in a database at which another process gives a command: if
+// this machine goes on with the campaign one day, it knows the log. A log that does not extend
+// this machine's memory stays unknown to it. Where nothing can be noted, the campaign's
+// commands carry a new word then.
 func (w *watched) witness(ctx context.Context, state *campaign.State) {
 	if !remembers(w.options.Registry, state.Definition) {
 		return
@@ -192,10 +189,9 @@ func (w *watched) witness(ctx context.Context, state *campaign.State) {
 	_ = s.addHead(ctx, w.log)
 }
 
-// watch compares the log with what was seen of it, tells the person of a
-// difference, and has the campaign record from here on what is given to the
-// instrument. Where the user has no place for that, the campaign goes on
-// without.
+// watch compares the log with the user's memory of it, reports a difference to the person, and
+// has the campaign remember from here on the events given to the instrument. If the user has no
+// place for that, the campaign goes on without it.
 func (c *Run) watch(ctx context.Context, state *campaign.State) {
 	if !remembers(c.store.options.Registry, state.Definition) {
 		return
@@ -252,14 +248,14 @@ func (l *watchedLog) Append(
 	if err != nil || !slices.ContainsFunc(stored, gives) {
 		return stored, err
 	}
-	// What is stored is noted, also for a caller who waits no longer.
+	// Stored events are noted, even for a caller who no longer waits.
 	if err := l.seen.addHead(context.WithoutCancel(ctx), l.Store); err != nil {
 		l.first.Do(func() { l.failed(err) })
 	}
 	return stored, nil
 }
 
-// closeSeen lets go of the record of what was seen.
+// closeSeen closes the memory of the log.
 func (c *Run) closeSeen() {
 	if c.seen == nil {
 		return

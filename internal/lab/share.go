@@ -8,16 +8,16 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A process that holds more than its share hands campaigns over to one that holds
-// less, as one that was started later does: one at a time, and only such as stand
-// still. No process takes more than its share where it can be helped, so that what was
-// handed over is not handed on.
+// A process that holds more than its share hands campaigns over to one that holds less, as one
+// that was started later does: one at a time, and only those that stand still. No process takes
+// more than its share if that can be avoided, so that a campaign that was handed over is not
+// handed on.
 
 const (
-	// giveAfter is how long a campaign has stood still, and another process had less
-	// than its share, before it is handed over.
+	// giveAfter is the time that a campaign must have stood still, while another process had
+	// less than its share, before it is handed over.
 	giveAfter = 5 * time.Second
-	// keepFor is how long a store that came back, since no other took it, stays.
+	// keepFor is the time that a store stays which came back because no other process took it.
 	keepFor = 10 * time.Minute
 )
 

@@ -15,8 +15,8 @@ import (
 // cache keeps the status of a campaign up to an event: it takes a model, and
 // pages ask for it often.
 type cache struct {
-	// busy is full while the status is worked out: those who ask meanwhile wait
-	// for it, as long as their contexts let them.
+	// busy is full while the status is computed: callers that come meanwhile wait for it, as
+	// long as their contexts let them.
 	busy     chan struct{}
 	sequence events.Sequence
 	status   *view.Status
@@ -24,8 +24,7 @@ type cache struct {
 	found found
 }
 
-// found keeps what the models of a campaign say is best, and what that follows
-// from.
+// found keeps the best by a campaign's models, and the revision of their data.
 type found struct {
 	mu      sync.Mutex
 	shown   view.Shown
@@ -33,7 +32,7 @@ type found struct {
 	working chan struct{} // closed once it is worked out; nil where it is not being worked out
 }
 
-// keep keeps what was worked out. It fails with why not.
+// keep keeps a computed summary, or the error of its computation.
 func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -41,9 +40,9 @@ func (f *found) keep(at engine.Revision, summary engine.Summary, err error) {
 	f.failed = err
 }
 
-// fill puts what the models say into a standing, where it is known of the
-// campaign as it is now. What experts' labels have shown stays while the
-// campaign is run here, for its loop brings what follows in a moment.
+// fill adds the models' results to a standing, if they are known for the campaign as it is now.
+// The evidence from experts' labels stays while the campaign is run here, since its loop
+// updates it in a moment.
 func (f *found) fill(s *Standing) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -59,17 +58,16 @@ func (f *found) fill(s *Standing) {
 	}
 }
 
-// keep keeps what was worked out for a page, unless the campaign has gone
-// on meanwhile: its loop may have worked out what follows.
+// keep keeps a summary computed for a page, unless the campaign has gone on meanwhile: its loop
+// may have computed a newer one.
 func (c *Campaign) keep(at engine.Revision, summary engine.Summary, err error) {
 	if at == c.record.Stands().Revision {
 		c.cache.found.keep(at, summary, err)
 	}
 }
 
-// Shown is what the models of the campaign were last found to say, for readers that need
-// the same: it tells of which revision it is. It is empty where that could not be worked
-// out.
+// Shown returns the last predictions of the campaign's models, with their revision, for readers
+// that need the same ones. It is empty if they could not be computed.
 func (c *Campaign) Shown() view.Shown {
 	f := &c.cache.found
 	f.mu.Lock()
@@ -115,9 +113,8 @@ type foregone struct {
 	best *instruments.Foregone
 }
 
-// foregoneFor is how long a file that was read stands for itself: it may be
-// long, it is looked at on each page of its campaign, and it hardly ever
-// changes.
+// foregoneFor is the time that a file is taken as unchanged after it was read: it may be long,
+// it is looked at on each page of its campaign, and it hardly ever changes.
 const foregoneFor = time.Minute
 
 // Foregone is [registry.Registry.Foregone] of the campaign, as it was at most a
@@ -135,9 +132,9 @@ func (c *Campaign) Foregone() *instruments.Foregone {
 	return f.best
 }
 
-// Find works out what the models of campaigns say is best, as
-// [Campaign.Standing] tells it from then on. It waits for that until the
-// context is done; what takes longer goes on, and the lab announces it.
+// Find computes the best by the models of campaigns, which [Campaign.Standing] reports from
+// then on. It waits until the context is done; longer computations go on, and the lab announces
+// their end.
 func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	var working []<-chan struct{}
 	for _, c := range campaigns {
@@ -154,9 +151,8 @@ func (l *Lab) Find(ctx context.Context, campaigns []*Campaign) {
 	}
 }
 
-// find begins to work out what the campaign's models say is best, unless that
-// is known; the channel is closed once it is worked out. The channel is nil
-// where nothing is to be worked out.
+// find begins to compute the best by the campaign's models, unless that is known; the channel
+// is closed once it is computed. The channel is nil if nothing has to be computed.
 func (c *Campaign) find() <-chan struct{} {
 	s := c.Standing()
 	if s.Definition == nil ||

@@ -34,8 +34,8 @@ type Store interface {
 	// are on the disk before the event is: the digest and the size that it
 	// records are theirs.
 	Attach(ctx context.Context, campaign string, r engine.Request, content io.Reader) ([]events.Event, error)
-	// OpenFile opens a file of a campaign that is kept. What it reads is the
-	// whole file as it was attached, or ends with an error.
+	// OpenFile opens a file of a campaign that is kept. The reader gives the whole file as it
+	// was attached, or ends with an error.
 	OpenFile(ctx context.Context, campaign string, f *campaign.File) (io.ReadCloser, error)
 	// Status says who holds the store, and which campaigns it runs.
 	Status() control.Status
@@ -101,8 +101,8 @@ func OpenCopy(address string, reg registry.Registry) (*Copy, error) {
 // Log implements [Store]. On the disk it does not grow.
 func (c *Copy) Log() events.Log { return c.log }
 
-// Record implements [Store]. It folds the log, and notices what is damaged in
-// it; a snapshot would not be read faster than one campaign is folded.
+// Record implements [Store]. It folds the log, and notices any damage in it; a snapshot would
+// not be read faster than one campaign is folded.
 func (c *Copy) Record(ctx context.Context, campaign string) (*view.Record, error) {
 	return view.FoldRecord(ctx, c.registry, c.log, campaign)
 }
@@ -127,8 +127,8 @@ type Peer struct {
 	log      events.Store // in a database, where all read it; nil elsewhere
 }
 
-// dial connects to the process that holds a store. The error wraps
-// [control.ErrNobody] where there is none.
+// dial connects to the process that holds a store. The error wraps [control.ErrNobody] if none
+// does.
 func dial(ctx context.Context, address string, reg registry.Registry) (*Peer, error) {
 	client, err := control.Dial(ctx, address)
 	if err != nil {
@@ -161,10 +161,9 @@ func (p *Peer) Close() error {
 	return errors.Join(err, p.Client.Close())
 }
 
-// Record implements [Store]. The campaign is read from the disk, where everything
-// is that was ever acknowledged: to send a long campaign takes ten times as
-// long, of the other process's time too. What cannot be read there is asked
-// for.
+// Record implements [Store]. The campaign is read from the disk, which holds all acknowledged
+// events: to send a long campaign takes ten times as long, of the other process's time too. If
+// it cannot be read there the process is asked for it.
 func (p *Peer) Record(ctx context.Context, campaign string) (*view.Record, error) {
 	if p.log != nil {
 		return view.FoldRecord(ctx, p.registry, p.log, campaign)
@@ -187,7 +186,7 @@ func Load(ctx context.Context, s Store, campaign string) (core *engine.Core, err
 	return core, err
 }
 
-// Running is a process that runs a campaign, and what the campaign is doing.
+// Running is a process that runs a campaign, and the campaign's activity.
 type Running struct {
 	PID int `json:"pid"`
 	// Host is its machine, empty for this one.
@@ -198,7 +197,7 @@ type Running struct {
 	Last events.Position `json:"last"`
 }
 
-// RunningIn returns what runs a campaign of a store, nil where nothing does.
+// RunningIn returns the run of a campaign of a store, nil if it is not run.
 func RunningIn(s Store, campaign string) *Running {
 	status := s.Status()
 	for _, r := range status.Campaigns {
@@ -251,7 +250,7 @@ func Definition(ctx context.Context, s Store, campaign string) (def *definition.
 	return def, nil
 }
 
-// Patience is how long a store is waited for that is changing hands.
+// Patience is the time to wait for a store that is changing hands.
 const Patience = 3 * time.Second
 
 // retryPause lies between two attempts to use a store that is changing hands.

@@ -19,14 +19,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Suggest says which experiment a person or a script is to run next, once that
-// is known. In a campaign that the lab runs it is what the campaign asks of the
-// person who measures; in one that is not run it is worked out, and recorded,
-// as `campaignd suggest` does. The two ways must not mix: a campaign that is
-// started while it is driven by hand would have two writers, which starting
-// prevents.
+// Suggest says which experiment a person or a script is to run next, once that is known. In a
+// campaign that the lab runs it is the experiment that the campaign asks the person to measure;
+// in one that is not run it is computed and recorded, as `campaignd suggest` does. The two ways
+// must not mix: a campaign that is started while it is driven by hand would have two writers,
+// which starting prevents.
 //
-// A store that changes hands meanwhile is waited for: nothing was recorded then.
+// It waits for a store that changes hands meanwhile: nothing was recorded then.
 func (c *Campaign) Suggest(ctx context.Context) (s *view.Suggestion, err error) {
 	err = Patiently(ctx, func() (err error) {
 		s, err = c.suggest(ctx)
@@ -37,13 +36,12 @@ func (c *Campaign) Suggest(ctx context.Context) (s *view.Suggestion, err error) 
 
 // suggest is Suggest of a store that stays where it is.
 //
-// In a campaign that is run it waits until the loop waits for a person or an
-// instrument: what it suggests before may still be overtaken. It looks at the loop
-// and at the log: the loop says that it waits, and the engine, asked about the
-// newest state, that nothing has come since which would have it go on. Either alone
-// would be too early: the loop may have waited for what has just come. One that
-// suggests nothing to a person is not waited for: it may wait for its instrument for
-// days.
+// In a campaign that is run it waits until the loop waits for a person or an instrument: an
+// earlier suggestion may still be overtaken. It looks at the loop and at the log: the loop says
+// that it waits, and the engine, asked about the newest state, that nothing has come since
+// which would have it go on. Either alone would be too early: the event that the loop waits for
+// may just have come. It does not wait for a campaign that suggests nothing to people, which
+// may wait for its instrument for days.
 func (c *Campaign) suggest(ctx context.Context) (*view.Suggestion, error) {
 	at, err := c.store.holder()
 	if err != nil {
@@ -93,10 +91,10 @@ func (c *Campaign) suggest(ctx context.Context) (*view.Suggestion, error) {
 	}
 }
 
-// suggestRun is what a campaign that is run, and waits, suggests.
+// suggestRun returns the suggestion of a campaign that is run, and waits.
 func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events.Log) (*view.Suggestion, error) {
 	s := core.State()
-	// What is suggested can be answered.
+	// The suggestion can be answered from now on.
 	if _, err := c.store.await(ctx, c.name, s.Sequence); err != nil {
 		return nil, err
 	}
@@ -119,15 +117,14 @@ func (c *Campaign) suggestRun(ctx context.Context, core *engine.Core, log events
 	return view.Suggest(ctx, core, log, suggested)
 }
 
-// unattended reports whether a campaign has nothing to suggest to a person,
-// whatever it does next: its instrument performs the experiments, or it has
-// ended.
+// unattended reports whether a campaign will not suggest anything to a person, whatever its
+// next step: its instrument performs the experiments, or it has ended.
 func unattended(core *engine.Core) bool {
 	s := core.State()
 	return s.Status.Ended() || s.Definition.Measures() && !s.Definition.ByHand()
 }
 
-// unattended is unattended of what this process has folded.
+// unattended is the function unattended for the events that this process has folded.
 func (c *Campaign) unattended() (so bool) {
 	c.record.Read(func(core *engine.Core) { so = unattended(core) })
 	return so

@@ -12,47 +12,45 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// By what both courses are judged.
+// The objectives that both courses are judged by.
 const (
 	ByToday    = "today"    // what the campaign seeks and requires as it is now
-	ByImagined = "imagined" // what is imagined that it seeks and requires
+	ByImagined = "imagined" // the imagined objective and constraints
 )
 
-// Judged compares what really happened and what is imagined by one and the same
-// objective, constraints and worst values of interest, after as many experiments
-// of both.
+// Judged compares the real and the imagined course by one and the same objective, constraints
+// and worst values of interest, after as many experiments of both.
 type Judged struct {
 	// By is [ByToday] or [ByImagined].
 	By string `json:"by"`
-	// Experiments is after how many.
+	// Experiments is the number after which they are compared.
 	Experiments int    `json:"experiments"`
 	Really      Course `json:"really"`
 	Imagined    Course `json:"imagined"`
-	// Reference are the worst values of interest of a trade-off, the same for both:
-	// those that are given, and else inferred from what was really measured.
+	// Reference are the worst values of interest of a trade-off, the same for both: those that
+	// are given, and otherwise inferred from the real measurements.
 	Reference []definition.Quantity `json:"reference,omitempty"`
-	// Difference is by what share of what is really covered the imagined front
-	// covers more, less where it is negative; nil where nothing is covered, and where
-	// there is no trade-off.
+	// Difference is the relative gain of the imagined front's hypervolume over the real one's,
+	// a loss if it is negative; nil if nothing is covered, and without a trade-off.
 	Difference *float64 `json:"difference,omitempty"`
 
-	what string // what is found is called
+	what string // the name of the finding
 }
 
-// Course is what a course has come to.
+// Course is the state that a course has reached.
 type Course struct {
-	// Keep is how many of its experiments keep the constraints on outcomes by what
-	// was measured; nil where there are none.
+	// Keep is the number of its experiments whose measurements keep the constraints on
+	// outcomes; nil without constraints.
 	Keep *int `json:"keep_constraints,omitempty"`
-	// Hypervolume is what the front covers beyond the reference, by the posterior
-	// means of the course's own models after its experiments, in the product of the
-	// units that they work in; nil where there is no trade-off.
+	// Hypervolume is that of the front beyond the reference, by the posterior means of the
+	// course's own models after its experiments, in the product of the units that they work in;
+	// nil without a trade-off.
 	Hypervolume *float64 `json:"hypervolume,omitempty"`
-	// Found is the experiment to go by: the compromise of a trade-off; what the expert
-	// is expected to prefer; otherwise the best measured value, of those that keep the
-	// constraints where some do. Nil for none.
+	// Found is the experiment to go by: the compromise of a trade-off; the expert's predicted
+	// preference; otherwise the best measured value, of those that keep the constraints if some
+	// do. Nil for none.
 	Found *Experiment `json:"found"`
-	// NoModel says why there is no front or preference; empty where there is.
+	// NoModel gives the reason for a missing front or preference; empty otherwise.
 	NoModel string `json:"no_model,omitempty"`
 }
 
@@ -62,14 +60,13 @@ type course struct {
 	log  events.Log
 }
 
-// yardstick is what both courses are judged by: each of them as it would be with
-// the same definition.
+// yardstick judges both courses, each as it would be with the same definition.
 type yardstick struct {
 	by             string
 	def            *definition.Campaign
 	real, imagined *engine.Core
-	// realThen and imaginedThen are the courses after as many experiments as both had
-	// an outcome of: models know what they knew then.
+	// realThen and imaginedThen are the courses after as many experiments as both had an
+	// outcome of: models have the data that they had then.
 	realThen, imaginedThen *engine.Core
 }
 
@@ -78,8 +75,7 @@ func severalOf(def *definition.Campaign) bool {
 	return def.Several() || len(def.ConstraintsOnOutcomes) > 0
 }
 
-// required are the constraints on outcomes of a definition, with what they compare
-// with.
+// required returns the constraints on outcomes of a definition, with their references.
 func required(def *definition.Campaign) definition.Campaign {
 	return definition.Campaign{
 		Quantities: def.Quantities, ConstraintsOnOutcomes: def.ConstraintsOnOutcomes, Reference: def.Reference,
@@ -151,8 +147,8 @@ func (y yardstick) with(by string, def *definition.Campaign) (yardstick, error) 
 	return y, nil
 }
 
-// after returns a campaign as it was when the last of some experiments had an
-// outcome; before any where there are none.
+// after returns a campaign as it was when the last of some experiments had an outcome; before
+// any if there are none.
 func after(ctx context.Context, in Input, log events.Log, at events.Sequence, of []Experiment) (*engine.Core, error) {
 	for e, err := range events.ReadCampaign(ctx, log, in.Campaign, at) {
 		if err != nil {
@@ -197,8 +193,8 @@ func (a *Answer) detail(by []yardstick, others bool) {
 	}
 }
 
-// detail adds the quantities that an experiment gave, by a state of its campaign,
-// where they are not there yet; what is computed of them last.
+// detail adds the quantities that an experiment gave, by a state of its campaign, where they
+// are not there yet; those computed from them come last.
 func (x *Experiment) detail(s *campaign.State) {
 	def, given := s.Definition, s.Experiment(x.ID)
 	add := func(q definition.Quantity, ok bool) {
@@ -276,7 +272,7 @@ func placeOf(list []Experiment, id string) int {
 	return slices.IndexFunc(list, func(x Experiment) bool { return x.ID == id })
 }
 
-// prefer is what the expert is expected to prefer of what was measured.
+// prefer fills in the expert's predicted preference among the measured experiments.
 func (c *Course) prefer(ctx context.Context, core *engine.Core, of []Experiment) error {
 	summary, err := core.Summarize(ctx)
 	if err != nil {
@@ -293,8 +289,8 @@ func (c *Course) prefer(ctx context.Context, core *engine.Core, of []Experiment)
 	return nil
 }
 
-// fronts compares what both fronts cover, beyond the reference of what was really
-// measured: all of it, so that a question has the same one however far it goes.
+// fronts compares the hypervolumes of both fronts, beyond the reference of all real
+// measurements, so that a question has the same reference however far it goes.
 func (j *Judged) fronts(ctx context.Context, y yardstick, real, imagined []Experiment) error {
 	p, really, why, err := standing(ctx, y.real)
 	if err != nil {
@@ -333,8 +329,8 @@ func (j *Judged) fronts(ctx context.Context, y yardstick, real, imagined []Exper
 	return nil
 }
 
-// standing is where a trade-off stands by the models of a campaign; nil, with the
-// reason, where they do not say.
+// standing returns the state of a trade-off by the models of a campaign; nil, with the reason,
+// if they do not give one.
 func standing(ctx context.Context, core *engine.Core) (p *seek.Problem, s *seek.Standing, why string, err error) {
 	read, err := core.Read(ctx)
 	if err != nil {
@@ -353,13 +349,13 @@ func standing(ctx context.Context, core *engine.Core) (p *seek.Problem, s *seek.
 	if ctx.Err() != nil {
 		return nil, nil, "", context.Cause(ctx)
 	}
-	if err != nil { // of a quantity that is sought there is no model yet
+	if err != nil { // an objective has no model yet
 		return nil, nil, err.Error(), nil
 	}
 	return p, s, "", nil
 }
 
-// front is what a front covers, and its compromise.
+// front fills in the hypervolume of a front, and its compromise.
 func (c *Course) front(s *seek.Standing, of []Experiment) {
 	c.Hypervolume = &s.Hypervolume
 	if i := placeOf(of, s.Compromise(0, nil)); i >= 0 {

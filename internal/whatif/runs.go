@@ -24,13 +24,13 @@ const (
 	Cancelled = "cancelled"
 )
 
-// Run is a question that was asked of a server, as it is now.
+// Run is the present state of a question to a server.
 //
 // A copy is handed out, never the run itself, so that readers need no lock.
 type Run struct {
 	ID       string `json:"id"`
 	Campaign string `json:"campaign"`
-	// Store is what the campaign's store is called in the lab: names are unique within one.
+	// Store is the name of the campaign's store in the lab: names are unique within one.
 	Store string `json:"-"`
 	Question
 	// By is who asked.
@@ -56,13 +56,12 @@ const (
 	mostKept    = 32 // questions in all; the oldest answers are forgotten
 )
 
-// Runs answers questions next to all else, one at a time, and keeps the newest
-// answers for as long as the process lives. Its methods may be called by
-// several goroutines.
+// Runs answers questions in the background, one at a time, and keeps the newest answers for as
+// long as the process lives. Its methods may be called by several goroutines.
 //
-// Nothing of it is kept on the disk: an answer follows from the log, and can be
-// asked for again. Of several servers of a lab each answers what it was asked, and
-// a board shows that at all of them.
+// Nothing of it is kept on the disk: an answer follows from the log, and can be asked for
+// again. Each of a lab's servers answers its own questions, and a board shows the answers at
+// all of them.
 type Runs struct {
 	board *board.Board // nil where there is one server
 
@@ -89,9 +88,9 @@ type run struct {
 }
 
 const (
-	// showEvery is how often a board says anew how far a run is, and lookEvery how often
-	// it is looked at for what becomes of one of another server, or is wanted of one
-	// here.
+	// showEvery is the interval at which a board updates the progress of a run, and lookEvery
+	// that at which it is read for the progress of other servers' runs, and for requests about
+	// runs here.
 	showEvery, lookEvery = time.Second, 250 * time.Millisecond
 )
 
@@ -137,9 +136,8 @@ func (r *Runs) unpin(n *board.Note) (Run, error) {
 	return p.Run, nil
 }
 
-// NewRuns returns what answers questions until it is closed. log hears of
-// mistakes in the program; nil drops them. The board is nil where no other server
-// is to show them.
+// NewRuns returns a Runs, which answers questions until it is closed. log gets mistakes in the
+// program; nil drops them. The board is nil if no other server is to show the runs.
 func NewRuns(shown *board.Board, log func(format string, args ...any)) *Runs {
 	if log == nil {
 		log = func(string, ...any) {}
@@ -149,7 +147,7 @@ func NewRuns(shown *board.Board, log func(format string, args ...any)) *Runs {
 	return r
 }
 
-// Close cancels what runs, and returns once it has ended.
+// Close cancels the current run, and returns once it has ended.
 func (r *Runs) Close() {
 	r.cancel()
 	r.wg.Wait()
@@ -269,7 +267,7 @@ func (r *Runs) end(one *run, answer *Answer, err error, cancelled bool) {
 	}
 }
 
-// show has the board say how a run stands. What the board does not take is known
+// show puts a run's state on the board. A state that the board does not take is still known
 // here.
 func (r *Runs) show(one *run) {
 	if r.board == nil {
@@ -344,8 +342,8 @@ func (r *Runs) find(campaign, store, id string) (*run, error) {
 	return nil, errNone(id)
 }
 
-// Get returns a campaign's run as it is, once it is over or ctx is done. The end
-// of ctx is no error: the caller asked to wait so long.
+// Get returns a campaign's run as it is, once it is over or ctx is done. The end of ctx is not
+// an error: the caller asked to wait so long.
 func (r *Runs) Get(ctx context.Context, campaign, store, id string) (Run, error) {
 	r.mu.Lock()
 	one, err := r.find(campaign, store, id)

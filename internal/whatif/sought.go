@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Sought is what else could be sought and required of outcomes, in the words of a
-// campaign file. The zero value is what there was.
+// Sought holds another objective and other constraints on outcomes, in the words of a campaign
+// file. The zero value keeps those of the campaign.
 type Sought struct {
 	// Require are bounds on outcomes, "viscosity <= 4". One takes the place, and the
 	// confidence, of those on the same side of the same quantity; where there are
@@ -47,7 +47,7 @@ func (w Sought) IsZero() bool {
 		w.Maximize == "" && w.Minimize == "" && w.File == nil
 }
 
-// words say what else is sought and required, as parts of [Question.Words].
+// words describe the other objective and constraints, as parts of [Question.Words].
 func (w Sought) words() (parts []string) {
 	if w.File != nil {
 		parts = append(parts, "by another campaign file")
@@ -73,14 +73,14 @@ func (w Sought) words() (parts []string) {
 	return parts
 }
 
-// refused is what cannot be imagined, with places and remedies.
+// refused is the error for a definition that cannot be imagined, with places and remedies.
 func refused(list []campaignfile.Refusal) error {
 	return problem.New(problem.NotPossible, "%w", &campaignfile.AmendError{Refused: list, Imagined: true})
 }
 
-// in returns a campaign's definition with what else is sought and required, not
-// yet completed; s is the campaign when the decision was made. The error wraps a
-// [problem.Error], and lists all that an amendment would refuse.
+// in returns a campaign's definition with the other objective and constraints, not yet
+// completed; s is the campaign when the decision was made. The error wraps a [problem.Error],
+// and lists all that an amendment would refuse.
 func (w Sought) in(reg registry.Registry, s *campaign.State) (definition.Campaign, error) {
 	def := *s.Definition
 	if w.File != nil {
@@ -109,9 +109,8 @@ func (w Sought) in(reg registry.Registry, s *campaign.State) (definition.Campaig
 	return changed, nil
 }
 
-// withoutDefaults leaves out what follows from the objective where a file does not
-// say it, so that it follows from another one as well: the policy, and how models
-// take far values.
+// withoutDefaults leaves out settings whose defaults depend on the objective, so that they
+// follow another one as well: the policy, and how models take far values.
 func withoutDefaults(reg registry.Registry, def, begun definition.Campaign) definition.Campaign {
 	bare := def
 	bare.Policy, bare.Model.Tails = definition.Policy{}, ""
@@ -127,7 +126,7 @@ func withoutDefaults(reg registry.Registry, def, begun definition.Campaign) defi
 	return def
 }
 
-// editor changes a definition, and collects what cannot be.
+// editor changes a definition, and collects the refusals.
 type editor struct {
 	def     definition.Campaign
 	refused []campaignfile.Refusal
@@ -219,7 +218,7 @@ func (e *editor) bounds() string {
 	return "it had " + format.List(all...)
 }
 
-// canonical is a relation's canonical text, and what cannot be read as it is.
+// canonical returns a relation's canonical text; unreadable text unchanged.
 func canonical(require string) string {
 	if r, err := formula.ParseRelation(require); err == nil {
 		return r.String()
@@ -264,7 +263,7 @@ func (e *editor) each(values map[string]float64, place, of, what string, set fun
 	}
 }
 
-// parts names what has a worst value, or a weight.
+// parts names the quantities that have a worst value, or a weight.
 func (e *editor) parts() string {
 	var names []string
 	for _, a := range e.def.Objective.Tradeoff {
@@ -327,7 +326,7 @@ func Constrained(def *definition.Campaign, wanted []string) (require, without []
 	return require, without
 }
 
-// readable fails where a bound cannot be read, whatever the campaign.
+// readable fails if a bound cannot be read in any campaign.
 func (w Sought) readable() error {
 	var e editor
 	for _, text := range slices.Concat(w.Require, w.WithoutConstraints) {
@@ -339,7 +338,7 @@ func (w Sought) readable() error {
 	return nil
 }
 
-// relation reads a bound on outcomes; nil where that is none.
+// relation reads a bound on outcomes; nil for other text.
 func (e *editor) relation(text string) *formula.Relation {
 	r, err := formula.ParseRelation(text)
 	if err != nil {

@@ -32,14 +32,14 @@ const (
 	FromModel     = "model"     // the mean of the campaign's model
 )
 
-// standIn measures instead of the lab. What the campaign's log holds it answers
-// as it was measured, each result once; elsewhere the campaign's own instrument
-// answers where it is a simulation, and else the mean of the campaign's model.
+// standIn measures instead of the lab. Results in the campaign's log are given as they were
+// measured, each once; for other compositions the campaign's own instrument answers if it is a
+// simulation, and otherwise the mean of the campaign's model.
 type standIn struct {
 	def       definition.Campaign
 	space     *space.Space
 	past      map[string][]campaign.Experiment // by the composition that was asked for
-	simulator instruments.Instrument           // nil where the campaign's instrument is none
+	simulator instruments.Instrument           // nil unless the campaign's instrument is one
 	models    quantity.Models                  // none where there is a simulator
 }
 
@@ -51,13 +51,13 @@ func (s *standIn) from() string {
 	return FromModel
 }
 
-// standInFor returns what measures instead of the lab, nil where nothing can:
-// the campaign measures nothing, or its model has not been fitted. now is the
-// campaign as it is, def its definition in what is imagined.
+// standInFor returns the stand-in for the lab, nil if there can be none: the campaign measures
+// nothing, or its model has not been fitted. now is the real campaign, def the imagined
+// definition.
 //
-// Results that were excluded, or made elsewhere than asked for, answer nothing.
-// Models are those of now: they know more than the campaign knew at the
-// decision, which the caveats say.
+// Results that were excluded, or whose composition differs from the requested one, answer
+// nothing. Models are those of now: they know more than the campaign knew at the decision,
+// which the caveats say.
 func standInFor(
 	ctx context.Context, reg registry.Registry, now *engine.Core, sp *space.Space,
 	def definition.Campaign, env instruments.Environment,
@@ -69,7 +69,7 @@ func standInFor(
 	for _, x := range now.State().Experiments {
 		key, err := sp.Key(x.Parameters)
 		if err != nil || x.Excluded || x.Elsewhere {
-			continue // it could not be asked for, or is no answer to what was asked for
+			continue // it could not be requested, or was made elsewhere than requested
 		}
 		switch x.Status {
 		case campaign.Measured, campaign.Failed, campaign.Infeasible:
@@ -91,9 +91,8 @@ func standInFor(
 	return s, nil
 }
 
-// modelsFor are the models of the campaign as of now: as it has them, where what is
-// imagined has the same parameters and quantities, and else as it would have them
-// with those.
+// modelsFor returns the campaign's models as of now: its own, if the imagined definition has
+// the same parameters and quantities, and otherwise those it would have with them.
 func modelsFor(
 	ctx context.Context, now *engine.Core, imagined definition.Campaign,
 ) (v policies.View, err error) {
@@ -116,8 +115,8 @@ func modelsFor(
 	return read.View(ctx)
 }
 
-// atOnce is a definition whose simulations take no time. Only the latency is
-// changed; what they answer stays the same.
+// atOnce is a definition whose simulations take no time. Only the latency is changed; their
+// answers stay the same.
 func atOnce(def definition.Campaign) definition.Campaign {
 	if settings, err := simulated.SettingsOf(def); err == nil && def.Driver().Name == simulated.Name {
 		settings.Latency = 0
@@ -160,8 +159,8 @@ func (s *standIn) Start(ctx context.Context, _ instruments.Command) error { retu
 // Cancel implements instruments.Instrument.
 func (s *standIn) Cancel(ctx context.Context, _ instruments.Command) error { return ctx.Err() }
 
-// Await implements instruments.Instrument. It answers commands of the lab's own
-// past, too: what was under way then.
+// Await implements instruments.Instrument. It answers commands of the lab's own past, too:
+// those under way then.
 //
 // The n-th replicate of a composition gets its n-th result. Identity says where
 // a result comes from, and with the log which experiment it was.
@@ -213,8 +212,8 @@ func (s *standIn) Await(ctx context.Context, cmd instruments.Command) (instrumen
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 
-// simulated asks the campaign's own simulation. A refusal would be asked for
-// again without end, and so counts as a failure here.
+// simulated asks the campaign's own simulation. A refused experiment would be requested again
+// without end, and so counts as failed here.
 func (s *standIn) simulated(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	err := s.simulator.Start(ctx, cmd)
 	switch {
@@ -231,8 +230,8 @@ func (s *standIn) simulated(ctx context.Context, cmd instruments.Command) (instr
 	return outcome, err
 }
 
-// imagined is the instrument of a campaign that is imagined. It has the lab's
-// past: what was under way is answered, and not sent again.
+// imagined is the instrument of a campaign that is imagined. It has the lab's past: commands
+// under way are answered, and not sent again.
 type imagined struct{ *pace.Instrument }
 
 // Recover implements instruments.Recoverer.
@@ -240,10 +239,9 @@ func (imagined) Recover(ctx context.Context, _ instruments.Command) (instruments
 	return instruments.FateFinished, ctx.Err()
 }
 
-// reviewersFor returns who answers instead of the experts: a simulated one as
-// ever; a person, and whatever else answers from outside the campaign, as they
-// did where the log holds their answer to the same question, and that they
-// cannot tell where it does not. recorded are those.
+// reviewersFor returns the reviewers that answer instead of the experts: a simulated one as
+// always; for a person, and anyone else outside the campaign, the answer in the log to the same
+// question or, without one, that they cannot tell. recorded are those.
 //
 // No channel to a person is opened: nothing of a what-if may reach anyone.
 func reviewersFor(
@@ -279,8 +277,8 @@ func isSimulated(reg registry.Registry, e definition.Expert) bool {
 	return err == nil && ok && confined.Confined()
 }
 
-// memory answers for an expert what they have answered. questions are those of
-// the campaign as it is now, later ones than the decision included.
+// memory repeats an expert's recorded answers. questions are those of the campaign as it is
+// now, later ones than the decision included.
 type memory struct {
 	expert    string
 	space     *space.Space

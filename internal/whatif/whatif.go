@@ -1,17 +1,17 @@
-// Package whatif imagines how a campaign would have gone on from one of its
-// decisions with another policy, with something else sought or required of
-// outcomes, or without one of its experts.
+// Package whatif imagines how a campaign would have gone on from one of its decisions with
+// another policy, with another objective or other constraints on outcomes, or without one of
+// its experts.
 //
-// [Work] takes the log up to that decision into memory, changes the definition
-// there as an amendment would, and lets the engine go on: what it decides first
-// is what would have been suggested, from the same log. Where something can
-// stand in for the lab, it goes on to measure. Nothing is written to the
-// campaign's log, no instrument is driven and no one is asked: results that the
-// log holds are those that were measured, the others come from the campaign's
-// own simulation or from the mean of its model as of now; people answer what
-// they have answered, and can't tell what they have not been asked.
+// [Work] takes the log up to that decision into memory, changes the definition there as an
+// amendment would, and lets the engine go on: its first decision is the suggestion that the
+// campaign would have made from the same log. Where something can stand in for the lab, it goes
+// on to measure. Nothing is written to the campaign's log, no instrument is driven and no one
+// is asked: results that the log holds are those that were measured, the others come from the
+// campaign's own simulation or from the mean of its model as of now; people repeat their
+// answers, and can't tell about questions that they have not been asked.
 //
-// [Runs] does that next to all else in a server, one at a time.
+// [Runs] does that in a server, one question at a time, while the server goes on with its other
+// work.
 package whatif
 
 import (
@@ -39,18 +39,18 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Question is what is to be imagined.
+// Question describes the course to imagine.
 type Question struct {
-	// Decision is from where, "d7".
+	// Decision is the decision to start from, "d7".
 	Decision string `json:"decision"`
 	// Method is the name of the policy from there on; empty: as it was.
 	Method string `json:"method,omitempty"`
-	// Without is the expert who is left out, with all they have said; what they
-	// have excluded stays so. Empty: no one.
+	// Without is the expert who is left out, with all their answers; their exclusions stay.
+	// Empty: no one.
 	Without string `json:"without,omitempty"`
 	Sought
-	// Experiments is how many experiments to go on for, at most; 0 for as many
-	// as were really run since, within [Least] and [Most].
+	// Experiments is the largest number of experiments to go on for; 0 for as many as were
+	// really run since, within [Least] and [Most].
 	Experiments int `json:"experiments,omitempty"`
 }
 
@@ -65,26 +65,26 @@ type Experiment struct {
 	ID         string                    `json:"experiment"`
 	Parameters definition.Point          `json:"parameters"`
 	Status     campaign.ExperimentStatus `json:"status"`
-	// Value is the result in the unit of the objective, that of its own course; nil
-	// where there is none. Of a trade-off it is the first of its objectives.
+	// Value is the result in the unit of the objective, that of its own course, or nil. For a
+	// trade-off it is the first of its objectives.
 	Value *float64 `json:"value"`
-	// Quantities are the values of all quantities that there are, with those that
-	// follow from the composition; then that of the objective where it is computed
-	// from them, the campaign's of today and the imagined one. Absent where there is
-	// one quantity.
+	// Quantities are the values of all quantities, including those that follow from the
+	// composition; then that of the objective if it is computed from them, the campaign's of
+	// today and the imagined one. Absent for a single quantity.
 	Quantities []definition.Quantity `json:"quantities,omitempty"`
-	// Keeps says whether they keep the constraints on outcomes of today, KeepsImagined
-	// whether they keep the imagined ones, where these are others.
+	// Keeps tells whether they keep the constraints on outcomes of today, KeepsImagined whether
+	// they keep the imagined ones, if these differ.
 	Keeps         campaign.Keeps `json:"keeps_constraints,omitempty"`
 	KeepsImagined campaign.Keeps `json:"keeps_imagined_constraints,omitempty"`
-	// Excluded is set where the result counts for nothing.
+	// Excluded is set if the result does not count.
 	Excluded bool `json:"excluded,omitempty"`
-	// Outside says why its course could not ask for it: it is compared with nothing.
+	// Outside gives the reason that its course could not request it: it is compared with
+	// nothing.
 	Outside string `json:"outside,omitempty"`
 	// Decision is the one that led to it.
 	Decision string `json:"decision,omitempty"`
-	// From is where an imagined result comes from: [FromLog], [FromSimulator]
-	// or [FromModel]; empty for a real one.
+	// From is the source of an imagined result: [FromLog], [FromSimulator] or [FromModel];
+	// empty for a real one.
 	From string `json:"from,omitempty"`
 	// Was is the real experiment whose result was taken from the log.
 	Was string `json:"was,omitempty"`
@@ -102,58 +102,53 @@ func (x *Experiment) Judged(def *definition.Campaign) campaign.Judged {
 // Breaks reports whether it is known to break a constraint on outcomes of today.
 func (x *Experiment) Breaks() bool { return x.Keeps == campaign.KeepsNot }
 
-// Answer is what came of a question.
+// Answer is the outcome of a question.
 type Answer struct {
 	Question
 	Campaign string `json:"campaign"`
-	// From is the decision from which on something is otherwise: the first one
-	// of the turn that the decision asked for belongs to, since what was asked
-	// and answered in it belongs to the policy that there was.
+	// From is the decision from which on the course is imagined: the first one of the turn of
+	// the requested decision, since questions and answers in that turn belong to the real
+	// policy.
 	From string `json:"from"`
-	// At is the event of the campaign, the last one before that, up to which
-	// what is imagined is real.
+	// At is the event of the campaign, the last one before that, up to which the imagined
+	// course is the real one.
 	At events.Sequence `json:"at"`
-	// Policy is the policy that is imagined, Really the one that there was.
+	// Policy is the imagined policy, Really the real one.
 	Policy events.PolicyRef `json:"policy"`
 	Really events.PolicyRef `json:"really"`
-	// Decided is what was decided in From, Suggested what would have been.
-	// Suggested is nil only where the campaign would have ended without a
-	// decision.
+	// Decided is the real decision in From, Suggested the imagined one. Suggested is nil only
+	// if the campaign would have ended without a decision.
 	Decided   *events.DecisionMade `json:"decided"`
 	Suggested *events.DecisionMade `json:"suggested"`
-	// Next is the first experiment that would have been requested then,
-	// ReallyNext the one that was; nil where there is none.
+	// Next is the first experiment that would have been requested then, ReallyNext the one that
+	// was; nil without one.
 	Next       *Experiment `json:"next"`
 	ReallyNext *Experiment `json:"really_next"`
-	// StandIn is what measures where the log holds nothing: [FromSimulator] or
-	// [FromModel]; empty where nothing can, so that only the suggestion is
-	// known.
+	// StandIn measures compositions without a result in the log: [FromSimulator] or
+	// [FromModel]; empty if neither can, so that only the suggestion is known.
 	StandIn string `json:"stand_in,omitempty"`
-	// Fitted is how many measurements the model holds that stands in.
+	// Fitted is the number of measurements in the model that stands in.
 	Fitted int `json:"fitted,omitempty"`
-	// Recorded are the experts who answer what they have answered, and can't
-	// tell the rest; Repeated counts the questions to them that the log
-	// answers, Unanswered the others.
+	// Recorded are the experts who repeat their recorded answers, and can't tell the rest;
+	// Repeated counts the questions to them that the log answers, Unanswered the others.
 	Recorded   []string `json:"recorded,omitempty"`
 	Repeated   int      `json:"repeated"`
 	Unanswered int      `json:"unanswered"`
-	// Before are the experiments that both have had results of, Imagined those
-	// since, and Real what really happened since.
+	// Before are the experiments whose results both courses have, Imagined the imagined ones
+	// since, and Real the real ones since.
 	Before   []Experiment `json:"before"`
 	Imagined []Experiment `json:"imagined"`
 	Real     []Experiment `json:"real"`
-	// Ended is why the campaign would have ended within that; empty where it
-	// would have gone on.
+	// Ended is the reason that the campaign would have ended within that; empty if it would
+	// have gone on.
 	Ended string `json:"ended,omitempty"`
-	// Changes are what is otherwise in the definition, where what is sought or
-	// required is.
+	// Changes are the changes of the definition, if the objective or a constraint changes.
 	Changes []events.Change `json:"changes,omitempty"`
-	// Judged compares both courses where there are several quantities: by what the
-	// campaign seeks today, and then by what is imagined, where that is otherwise.
+	// Judged compares both courses if there are several quantities: by the campaign's objective
+	// of today, and then by the imagined one, if that differs.
 	Judged []Judged `json:"judged,omitempty"`
 
-	// Definition is that of the campaign when the decision was made, Changed
-	// what is imagined.
+	// Definition is that of the campaign when the decision was made, Changed the imagined one.
 	Definition *definition.Campaign `json:"-"`
 	Changed    *definition.Campaign `json:"-"`
 }
@@ -165,8 +160,7 @@ type Input struct {
 	Campaign string
 	// Record is the campaign's.
 	Record *view.Record
-	// Environment is what the campaign's own instrument finds, where it is a
-	// simulation.
+	// Environment is that of the campaign's own instrument, if it is a simulation.
 	Environment instruments.Environment
 	Build       events.Build
 	// Heard, if set, learns how many experiments have been imagined, of how
@@ -174,16 +168,15 @@ type Input struct {
 	Heard func(done, of int)
 }
 
-// mostDecisions is how many decisions are made for each experiment, at most: a
-// policy may only ask, and hear no answer.
+// mostDecisions is the largest number of decisions for each experiment: a policy may only ask,
+// and hear no answer.
 const mostDecisions = 100
 
-// errEnough ends a campaign that has been imagined as far as was asked for.
+// errEnough ends a campaign that has been imagined as far as requested.
 var errEnough = errors.New("whatif: enough")
 
-// Check finds what is wrong with a question at once, as far as a campaign as it
-// is now tells: an expert may have been one when the decision was made. The
-// error is a [problem.Error].
+// Check validates a question at once, as far as the campaign's present state allows: an expert
+// may have been one when the decision was made. The error is a [problem.Error].
 func Check(reg registry.Registry, s *campaign.State, q Question) error {
 	known := func(m policies.Method) bool { return m.Name == q.Method }
 	switch {
@@ -297,12 +290,12 @@ func until(ctx context.Context, in Input, at events.Sequence) (*memlog.Log, erro
 	return log, nil
 }
 
-// Change returns the definition of a campaign in which something is otherwise. The
-// error wraps a [problem.Error].
+// Change returns a campaign's definition with the question's changes. The error wraps a
+// [problem.Error].
 //
-// It changes more than an amendment may: experts can go. That is safe in a copy
-// that no one continues. What is sought and required changes as an amendment may
-// change it, and is refused as that would be.
+// It changes more than an amendment may: experts can go. That is safe in a copy that no one
+// continues. The objective and the constraints change as by an amendment, and are refused in
+// the same cases.
 func Change(reg registry.Registry, s *campaign.State, q Question) (definition.Campaign, error) {
 	if q.Sought.IsZero() {
 		return q.steered(reg, *s.Definition, *s.Definition)
@@ -314,8 +307,8 @@ func Change(reg registry.Registry, s *campaign.State, q Question) (definition.Ca
 	return q.steered(reg, def, *s.Definition)
 }
 
-// steered is a definition with another policy and without an expert; begun is what
-// the campaign has.
+// steered returns a definition with another policy and without an expert; begun is the
+// campaign's.
 func (q Question) steered(reg registry.Registry, def, begun definition.Campaign) (definition.Campaign, error) {
 	if q.same() {
 		return def, nil
@@ -343,8 +336,7 @@ func (q Question) steered(reg registry.Registry, def, begun definition.Campaign)
 	}
 	completed, err := sound(reg, changed, begun)
 	if err != nil && q.Method == "" && q.Without != "" && len(changed.Experts) == 0 && changed.Measures() {
-		// A policy for an expert has none any more: what it chooses by itself
-		// is left.
+		// A policy for an expert has none any more: only its own choice is left.
 		changed.Policy = policies.Alone(def.Policy.Next)
 		if completed, err = sound(reg, changed, begun); err != nil {
 			changed.Policy = definition.Policy{}
@@ -357,8 +349,8 @@ func (q Question) steered(reg registry.Registry, def, begun definition.Campaign)
 	return completed, nil
 }
 
-// sound completes a definition of which a campaign began with another policy,
-// or says why no campaign can be run with it.
+// sound completes the definition of a campaign that began with another policy, or says why no
+// campaign can be run with it.
 //
 // The initial answers of the other policy are left out first, as they would be
 // wanted of experts now; they are kept where the definition is valid with them.
@@ -411,9 +403,8 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 	return e
 }
 
-// real tells what was known before the decision, as it was known then, and what
-// really happened since. What was under way at the decision counts as happened
-// since.
+// real fills in the experiments known before the decision, as they were known then, and those
+// that really happened since. Experiments under way at the decision count as happened since.
 func (a *Answer) real(now, before *campaign.State) {
 	for i := range now.Experiments {
 		x := &now.Experiments[i]
@@ -432,9 +423,8 @@ func (a *Answer) real(now, before *campaign.State) {
 
 // imagine lets the campaign go on in memory, and returns it as it is then.
 //
-// pace brings results one at a time, so that the order of goroutines changes
-// nothing. The context ends with errEnough once watch has seen enough, which is
-// no error.
+// pace brings results one at a time, so that the order of goroutines changes nothing. The
+// context ends with errEnough once watch has seen enough, which is not an error.
 func (a *Answer) imagine(
 	ctx context.Context, in Input, now, before *engine.Core, log *memlog.Log,
 ) (_ *engine.Core, err error) {
@@ -512,8 +502,8 @@ func (a *Answer) limit() int {
 	return min(max(len(a.Real), Least), Most)
 }
 
-// tell tells what was imagined. A result's From and Was are read from the
-// identity that the stand-in gave it.
+// tell fills in the imagined course. A result's From and Was are read from the identity that
+// the stand-in gave it.
 func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	if w.first != nil {
 		suggested := *w.first
@@ -591,8 +581,8 @@ func (*watch) Trace(parent, _ string) (string, func(error)) { return parent, fun
 // ObserveDuration implements drive.Meter.
 func (*watch) ObserveDuration(string, time.Duration) {}
 
-// CountEvent implements drive.Meter. It counts outcomes of experiments that were
-// requested in what is imagined, not of those that were under way before.
+// CountEvent implements drive.Meter. It counts outcomes of experiments requested in the
+// imagined course, not of those that were under way before.
 func (w *watch) CountEvent(e events.Event) {
 	payload, err := events.Decode(e)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Words say what is imagined: "from d4, with coexbo, without eve".
+// Words describe the imagined change: "from d4, with coexbo, without eve".
 func (q Question) Words() string {
 	words := "from " + q.Decision
 	if q.Method != "" {
@@ -34,8 +34,8 @@ func (q Question) Words() string {
 	return words
 }
 
-// Caveats say what the answer is, and what it is not: a sentence or a few each.
-// They belong to the answer: it must not be shown without them.
+// Caveats state the answer's meaning and its limits: a sentence or a few each. They belong to
+// the answer: it must not be shown without them.
 func (a *Answer) Caveats() []string {
 	list := []string{fmt.Sprintf("Up to %s, that is to event %d of the campaign, everything is real. There the definition is changed as an "+
 		"amendment would change it, in memory alone: the campaign’s log, its instrument and its experts have not been touched.", a.From, a.At)}
@@ -79,8 +79,8 @@ func (a *Answer) Caveats() []string {
 	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
 }
 
-// Best is the best result among experiments, nil where there is none, as of a
-// trade-off. What counts, and what comes first, is as in [campaign.Judged].
+// Best is the best result among experiments; nil without one, and for a trade-off. Which
+// results count, and which comes first, is as in [campaign.Judged].
 func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	if !def.Single() {
 		return nil
@@ -97,9 +97,9 @@ func Best(def *definition.Campaign, lists ...[]Experiment) (best *Experiment) {
 	return best
 }
 
-// Bests are the best results after as many experiments as both courses have had
-// an outcome of. Compared is what both could have known by then, so that a
-// longer course has no advantage.
+// Bests are the best results after the number of experiments for which both courses have
+// outcomes. It compares the knowledge that both could have by then, so that a longer course has
+// no advantage.
 func (a *Answer) Bests() (experiments int, real, imagined *Experiment) {
 	ended := a.RealOutcomes()
 	n := min(len(ended), len(a.Imagined))
@@ -112,7 +112,7 @@ func (a *Answer) RealOutcomes() []Experiment {
 	return slices.DeleteFunc(slices.Clone(a.Real), func(x Experiment) bool { return x.Status.Open() })
 }
 
-// Result says what came of an experiment.
+// Result describes the outcome of an experiment.
 func (x Experiment) Result(unit string) string {
 	if len(x.Quantities) > 0 {
 		list := make([]string, len(x.Quantities))
@@ -211,8 +211,8 @@ func (a *Answer) writeCourse(t *tabwriter.Writer, write format.Compositions) {
 	}
 }
 
-// Columns head what is known of imagined experiments where there are several
-// quantities: each with its unit, and whether the constraints are kept.
+// Columns are the headings for imagined experiments with several quantities: each quantity with
+// its unit, and whether the constraints are kept.
 func (a *Answer) Columns() (columns []string) {
 	for _, q := range a.quantities() {
 		columns = append(columns, format.Heading(q.Name, q.Unit))
@@ -229,8 +229,7 @@ func (a *Answer) Columns() (columns []string) {
 	return columns
 }
 
-// Cells are what stands in the columns for an experiment: a dash for what it does
-// not have.
+// Cells are an experiment's cells in these columns: a dash for a missing value.
 func (a *Answer) Cells(x Experiment) (cells []string) {
 	for _, q := range a.quantities() {
 		cells = append(cells, "–")
@@ -272,14 +271,14 @@ func (a *Answer) constrained() (today, imagined bool) {
 	return today, imagined
 }
 
-// Verdict is a comparison of both courses in words: by what, and a line for each
-// thing that is compared.
+// Verdict is a comparison of both courses in words: its standard, and a line for each thing
+// that is compared.
 type Verdict struct {
 	Head  string
 	Lines []string
 }
 
-// Verdicts say what [Answer.Judged] does.
+// Verdicts put [Answer.Judged] into words.
 func (a *Answer) Verdicts() (all []Verdict) {
 	for _, j := range a.Judged {
 		v := Verdict{Head: "By what the campaign seeks and requires today"}
@@ -298,7 +297,7 @@ func (a *Answer) Verdicts() (all []Verdict) {
 	return all
 }
 
-// covered compares what the fronts cover, in a line.
+// covered compares the hypervolumes of the fronts, in a line.
 func (j *Judged) covered() []string {
 	if j.Really.Hypervolume == nil || j.Imagined.Hypervolume == nil {
 		return nil
@@ -321,7 +320,7 @@ func (j *Judged) covered() []string {
 	return []string{line}
 }
 
-// found says what a course has found, and what that is called.
+// found describes a course's finding, with its name.
 func (c *Course) found(what string) string {
 	if c.Found == nil {
 		if c.NoModel != "" {

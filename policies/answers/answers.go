@@ -1,25 +1,23 @@
-// Package answers is the family of policies in which every answer of an expert
-// is a measurement of the objective, through a channel that is learned (package
-// internal/num/channel). An expert's answer about a composition x depends on
-// the standardized objective f(x), of which less is better, through a slope of
-// their own,
+// Package answers is the family of policies in which every answer of an expert is a measurement
+// of the objective, through a channel that is learned (package internal/num/channel). An
+// expert's answer about a composition x depends on the standardized objective f(x), smaller
+// being better, through a slope of their own,
 //
 //	P(reject x) = S(b₀ + b f(x) + r(x)),     estimate = a₀ + a f(x) + r(x) + noise,
 //
-// where S is the logistic function and r a smooth prejudice. A positive slope
-// is an expert who knows, 0 a guesser, and a negative one an expert who says
-// the opposite; the prior is a mixture of the three. Given all answers and
-// measurements f has a posterior again, the informed model. So a guesser's
-// answers lose their weight by what they say, and those of an expert who says
-// the opposite are used reversed.
+// where S is the logistic function and r a smooth prejudice. A positive slope is an expert who
+// knows, 0 a guesser, and a negative one an expert who says the opposite; the prior is a
+// mixture of the three. Given all answers and measurements f has a posterior again, the
+// informed model. So a guesser's answers lose their weight by their own content, and those of
+// an expert who says the opposite are used reversed.
 //
 // Each step searches for the composition at which the acquisition of the
 // informed model is smallest (the aided candidate), and runs it.
 //
-// Where experts estimate single quantities each quantity has channels and a
-// posterior of its own, and the acquisition is that of all of them (package
-// policies/next). What is said of a computed objective as a whole then moves what
-// the quantities say of it: see seek.Problem.Informed, an approximation.
+// Where experts estimate single quantities each quantity has channels and a posterior of its
+// own, and the acquisition is that of all of them (package policies/next). Answers about a
+// computed objective as a whole then move its prediction from the quantities: see
+// seek.Problem.Informed, an approximation.
 //
 // Harm is bounded in two ways. Answers that say nothing are part of the mixture
 // from the beginning, with the weight of Guess: all experiments together can
@@ -70,7 +68,7 @@ type policy struct {
 	config channel.Config
 	own    int
 	tells  bool // whether answers about a computed objective move what its quantities say
-	// compared is how many compositions an initial comparison orders; 0: two.
+	// compared is the number of compositions that an initial comparison orders; 0: two.
 	compared int
 	worth    *Worth // nil where experts are asked before the first experiment only
 }
@@ -127,14 +125,13 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// choose weighs the informed candidate against the unaided one. The model's own
-// experiment is chosen from the measurements alone, and yet shows what the
-// informed model predicts, so that the two can be compared once it is measured.
+// choose weighs the informed candidate against the unaided one. The model's own experiment is
+// chosen from the measurements alone, and yet shows the informed model's prediction, so that
+// the two can be compared once it is measured.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
-	// A question of this family is no request to run its composition: the
-	// answer is only one more measurement. A question of another family, from
-	// before an amendment, may be one.
+	// A question of this family does not ask to run its composition: the answer is only one
+	// more measurement. A question of another family, from before an amendment, may be one.
 	if q := turn.Last(s.Turn); q == nil || q.Options == nil || q.Options[0].Candidate != policies.Queried {
 		if d, err = s.Answered(d); err != nil || d.Made() {
 			return d, err

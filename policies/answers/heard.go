@@ -26,11 +26,11 @@ const (
 	groupQuestions
 )
 
-// heard is everything that the experts have said about one value, as package channel
-// takes it: what is sought, or one of several quantities.
+// heard is everything that the experts have said about one value, in the form package channel
+// expects: the objective, or one of several quantities.
 type heard struct {
-	// quantity is what it is about, empty where that is what is sought as a whole, of
-	// which choices and marks are too.
+	// quantity names that value; empty for the objective as a whole, which choices and marks
+	// are about too.
 	quantity string
 	// points are the compositions that answers are about, in the unit cube,
 	// each once. questions[i] names the answers about point i: "ada's q4", "row
@@ -40,7 +40,7 @@ type heard struct {
 	channels  []spoken
 }
 
-// spoken is what one expert said through one kind of channel.
+// spoken holds one expert's answers through one kind of channel.
 type spoken struct {
 	expert  string
 	kind    string // one of the kinds below
@@ -57,10 +57,10 @@ const (
 	kindMarks     = "marks"
 )
 
-// hear collects the answers of a campaign about each value: what is sought, where one
-// value is, and then each quantity of which something was said, in the order of the
-// definition. Where no expert is asked for single quantities everything is about what
-// is sought, whatever was estimated: recorded decisions rest on it.
+// hear collects the answers of a campaign about each value: the objective, if it is a single
+// value, and then each quantity with answers, in the order of the definition. Where no expert
+// is asked for single quantities, every answer is about the objective, whatever was estimated:
+// recorded decisions rest on it.
 func hear(v policies.View, def *definition.Campaign) (all []heard) {
 	if !byQuantities(def) {
 		return []heard{topic{def: def}.hear(v)}
@@ -85,13 +85,13 @@ func byQuantities(def *definition.Campaign) bool {
 	return slices.ContainsFunc(def.Experts, func(e definition.Expert) bool { return len(e.Quantities) > 0 })
 }
 
-// topic says which answers are about a value.
+// topic selects the answers about a value.
 type topic struct {
 	def *definition.Campaign
-	// apart says that numbers count for the quantity that they are of; otherwise all
-	// are of what is sought.
+	// apart is set if numbers count for their own quantity; otherwise all count for the
+	// objective.
 	apart bool
-	// quantity is as in heard; log says that its model is of the logarithm.
+	// quantity is as in heard; log is set if its model is of the logarithm.
 	quantity string
 	log      bool
 }
@@ -123,8 +123,8 @@ func (t topic) holds(q *campaign.Question) bool {
 	return t.column(q) != nil
 }
 
-// number is an estimate as the model of its value sees it, of which less is better
-// where it is sought; false for one that is of another value.
+// number is an estimate on the scale of its value's model, where smaller is better for an
+// objective; false for an estimate of another value.
 func (t topic) number(q *campaign.Question, e events.Estimate) (x float64, ok bool) {
 	x = e.Value
 	if !t.apart {
@@ -191,10 +191,9 @@ func kindOf(q *campaign.Question) int {
 	return 2
 }
 
-// take adds an answer to its channel. An answer of which one composition cannot
-// be placed is left out as a whole, except an estimate, whose rows stand for
-// themselves. An order without one of its compositions would be another
-// statement than the expert made.
+// take adds an answer to its channel. An answer with a composition that cannot be placed is
+// left out as a whole, except an estimate, whose rows are independent: an order without one of
+// its compositions would be a statement that the expert did not make.
 func (h *heard) take(v policies.View, t topic, index map[string]int, q *campaign.Question, c *spoken) {
 	if q.Form == events.FormEstimate {
 		for _, e := range q.Answer.Estimates {
@@ -264,11 +263,10 @@ func said(v policies.View, q *campaign.Question) []definition.Point {
 	return nil
 }
 
-// bestBefore returns the composition with the best measurement among the
-// experiments that had been requested when a question was asked; nil where
-// there was none. "Requested" and not "measured" by then, as the log says which
-// were requested when it was asked; a result that came while the expert thought
-// counts.
+// bestBefore returns the composition with the best measurement among the experiments that had
+// been requested when a question was asked; or nil. "Requested" and not "measured" by then,
+// since the log knows which were requested when it was asked; a result that came while the
+// expert thought counts.
 func bestBefore(s *campaign.State, q *campaign.Question) definition.Point {
 	sought := s.Definition.Sought()
 	var best definition.Point

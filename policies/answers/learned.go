@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// learned is what the answers about each value teach. The values are independent, as
-// their models are: what is said of one quantity moves no other.
+// learned holds the posteriors given the answers about each value. The values are independent,
+// as their models are: answers about one quantity move no other.
 type learned struct {
 	apart  bool // whether experts are asked for single quantities
 	tells  bool // as in policy
@@ -28,16 +28,16 @@ type learned struct {
 	models quantity.Models
 }
 
-// taught is what the answers about one value teach.
+// taught is the posterior of one value given the answers about it.
 type taught struct {
 	heard
 	model     *quantity.Model // of the measurements
 	posterior *channel.Posterior
 }
 
-// learn conditions the model of each value on what was said of it. What was said of a
-// quantity without a model waits for one. Nothing is kept between decisions: what was
-// learned follows from the log each time.
+// learn conditions the model of each value on the answers about it. Answers about a quantity
+// without a model wait for one. Nothing is kept between decisions: the posteriors follow from
+// the log each time.
 func (p *policy) learn(
 	ctx context.Context, said []heard, models quantity.Models,
 ) (*learned, error) {
@@ -48,7 +48,7 @@ func (p *policy) learn(
 			continue
 		}
 		model := models[at].Model
-		// One who is asked for single quantities may have said nothing of the whole,
+		// An expert who is asked for single quantities may have no answer about the whole,
 		// whose model then stays that of the measurements.
 		if model == nil || l.apart && len(h.channels) == 0 {
 			continue
@@ -68,7 +68,7 @@ func silent(said []heard) bool {
 	return !slices.ContainsFunc(said, func(h heard) bool { return len(h.channels) > 0 })
 }
 
-// whole is what was said of what is sought as a whole.
+// whole returns the answers about the objective as a whole.
 func (l *learned) whole() heard {
 	for _, t := range l.said {
 		if t.quantity == "" {
@@ -90,9 +90,9 @@ func (h heard) learn(
 	return channel.Condition(ctx, m.GP(), h.points, all, cfg)
 }
 
-// weighed is the record of what was learned of each channel: the probabilities
-// that it helps and misleads, and the worth of an answer. It goes into the
-// event of the decision, so that pages need not compute it again.
+// weighed is the record of each channel's evidence: the probabilities that it helps and
+// misleads, and the worth of an answer. It goes into the event of the decision, so that pages
+// need not compute it again.
 func (l *learned) weighed() (all []events.AnswersWeighed) {
 	for _, t := range l.said {
 		for i, c := range t.channels {
@@ -110,9 +110,8 @@ func (l *learned) weighed() (all []events.AnswersWeighed) {
 	return all
 }
 
-// predict adds to the latest candidate what is expected there with the answers.
-// The candidates are cloned, since the slice may be shared with an earlier
-// decision value.
+// predict adds the prediction with the answers to the latest candidate. The candidates are
+// cloned, since the slice may be shared with an earlier decision value.
 func (l *learned) predict(
 	s *step.Step, d *policies.Decision, informed *quantity.Model, r search.Result,
 ) error {
@@ -135,7 +134,7 @@ func (l *learned) predict(
 	return nil
 }
 
-// why says what the answers changed. Those about single quantities are said of each.
+// why describes the effect of the answers, those about single quantities for each.
 func (l *learned) why(
 	ctx context.Context, s *step.Step, cfg channel.Config, aided, unaided []float64,
 ) (text string, err error) {
@@ -155,21 +154,19 @@ func (l *learned) why(
 	return text, nil
 }
 
-// whySo is of how many compositions, at most, the answers are examined one by
-// one for the explanation: each costs a computation of the posterior.
-// leastShare is by how much an answer must have moved the choice to be named,
-// in standard deviations of what was measured.
+// whySo is the largest number of compositions whose answers are examined one by one for the
+// explanation: each costs a computation of the posterior. leastShare is the least effect of an
+// answer on the choice for it to be named, in standard deviations of the measurements.
 const (
 	whySo      = 4
 	leastShare = 0.05
 )
 
-// why says what the answers changed in the expectations at the informed
-// candidate and at the unaided one, and which answers speak most for the one or
-// the other. An answer's part is the change of the difference between the two
-// when the posterior is computed without it: the channels are learned anew, so
-// an answer may speak by what it shows of its expert. Leaving out costs a
-// computation each, so that only those are tried whose shares differ most
+// why describes the effect of the answers on the predictions at the informed candidate and at
+// the unaided one, and names the answers that speak most for the one or the other. An answer's
+// part is the change of the difference between the two when the posterior is computed without
+// it: the channels are learned anew, so an answer may speak by its evidence about its expert.
+// Leaving out costs a computation each, so that only those are tried whose shares differ most
 // between the two candidates.
 func (h heard) why(
 	ctx context.Context, p *channel.Posterior, s *step.Step, cfg channel.Config, aided, unaided []float64,
@@ -233,9 +230,8 @@ func sum(x []float64) (sum float64) {
 	return sum
 }
 
-// without returns what was said except for the answers about one of the points.
-// An order that contains it is left out as a whole. The points stay, so that
-// their indices do.
+// without returns all answers except those about one of the points. An order that contains it
+// is left out as a whole. The points stay, so that their indices do.
 func (h heard) without(point int) heard {
 	less := heard{points: h.points, questions: h.questions}
 	for _, c := range h.channels {

@@ -18,8 +18,8 @@ const (
 	defaultGuess   = 0.5
 	defaultAgainst = 0.1
 	defaultOwn     = 5
-	// defaultEstimates is how many compositions each expert says at first what
-	// they expect of, where a campaign asks for nothing else.
+	// defaultEstimates is the number of compositions that each expert estimates at first, in a
+	// campaign that asks for nothing else.
 	defaultEstimates = 20
 )
 

@@ -89,10 +89,9 @@ const (
 	fresh = 0.03
 )
 
-// ask puts a question where an answer is worth one. Otherwise the decision is
-// unchanged, and notAsked says why none is asked, for the reason; it is empty
-// where this policy never asks. The test is recorded whichever way it ends, so
-// that an audit can make it again.
+// ask puts a question if its answer is worth it. Otherwise the decision is unchanged, and
+// notAsked explains that for the decision's reason; it is empty if this policy never asks. The
+// test is recorded in either case, so that an audit can make it again.
 func (p *policy) ask(
 	ctx context.Context, s *step.Step, d policies.Decision, l *learned, informed *quantity.Model,
 	best search.Result,
@@ -116,8 +115,7 @@ func (p *policy) ask(
 		if askedNear(s, expert, x) {
 			continue
 		}
-		// Two posteriors for each composition: this is what a question costs to
-		// decide on.
+		// Two posteriors for each composition: they are the cost of deciding on a question.
 		value, err := v.of(ctx, s, i)
 		if err != nil {
 			return d, "", err
@@ -175,9 +173,9 @@ func (p *policy) ask(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, explanation), "", nil
 }
 
-// valuation is what answers are valued by: the expected improvement on a fixed
-// value, at a few compositions that might be run. Improvements are in standard
-// deviations of what has been measured, as the thresholds are.
+// valuation is the measure of an answer's value: the expected improvement on a fixed value, at
+// a few compositions that might be run. Improvements are in standard deviations of the
+// measurements, as the thresholds are.
 type valuation struct {
 	points [][]float64
 	best   float64
@@ -252,8 +250,8 @@ func (p *policy) newValuation(
 	return v, nil
 }
 
-// improvements are the expected improvements at the compositions. On the fixed
-// value best, whatever model is given.
+// improvements are the expected improvements at the compositions. They are on the fixed value
+// best, for any model.
 func (v *valuation) improvements(m *quantity.Model) []float64 {
 	predictor := m.NewPredictor()
 	values := make([]float64, len(v.points))

@@ -18,14 +18,12 @@ import (
 const (
 	// enough measured outcomes are compared among themselves in the first sitting.
 	enough = 4
-	// imagined is how many compositions that were not measured stand for what may
-	// be attained.
+	// imagined is the number of unmeasured compositions that stand for the attainable outcomes.
 	imagined = 64
 )
 
-// ask puts a pair of outcomes to the expert, or says why not: there is no one to
-// be asked, they were asked before this experiment, they did not answer, or no
-// comparison is worth asking.
+// ask puts a pair of outcomes to the expert, or says why not: no one can be asked, they were
+// asked before this experiment, they did not answer, or no comparison is worth asking.
 func (b *sitting) ask(d policies.Decision) (policies.Decision, because, error) {
 	if b.policy.ask == nil {
 		return d, because{policies.RuleNever, ""}, nil
@@ -144,9 +142,9 @@ func (b *sitting) imagine() (all []option, err error) {
 	return all, nil
 }
 
-// open says which pairs may be asked about: none that the expert has answered, also
-// where they could not tell, and none of which the answer follows from what is
-// declared: one outcome is as good as the other in every quantity, or better.
+// open says which pairs may be asked about: none that the expert has answered, even if they
+// could not tell, and none whose answer follows from the definition, one outcome being at least
+// as good as the other in every quantity.
 func (b *sitting) open(shown []option) func(i, j int) bool {
 	type pair struct{ first, second string }
 	asked := make(map[pair]bool)

@@ -1,13 +1,12 @@
-// Package bope is the family of policies that seek what an expert prefers among
-// outcomes, several quantities of an experiment: Bayesian optimization with
-// preference exploration (Lin et al. 2022). The expert's utility g of standardized
-// outcomes is learned from their choices (projections/preference), the quantities
-// are modelled one by one, and
+// Package bope is the family of policies that seek an expert's preferred outcome, several
+// quantities of an experiment: Bayesian optimization with preference exploration (Lin et al.
+// 2022). The expert's utility g of standardized outcomes is learned from their choices
+// (projections/preference), the quantities are modelled one by one, and
 //
 //   - the pair of outcomes that is asked about has the greatest EUBO,
 //     E max(g(y), g(y'));
-//   - the composition that is measured has the greatest EIUU, the expected
-//     improvement of g over the best of what was measured.
+//   - the composition that is measured has the greatest EIUU, the expected improvement of g
+//     over the best measured outcome.
 //
 // Formulas are in internal/num/bope; utilities are MAXIMIZED, acquisitions here
 // minimized.
@@ -96,7 +95,7 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// errIncomplete says that no outcome is known.
+// errIncomplete is the error of a campaign without a known outcome.
 var errIncomplete = errors.New("no experiment has all quantities that are compared")
 
 // choose asks, or measures.
@@ -130,8 +129,8 @@ func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) 
 	return b.measure(ctx, d, measured)
 }
 
-// known is what is known of the expert's utility. Outcomes are standardized by
-// what has been measured until the first question records that.
+// known returns the model of the expert's utility. Outcomes are standardized by the
+// measurements so far until the first question records the scales.
 func (p *policy) known(s *step.Step) (*preference.Outcomes, error) {
 	if len(s.View.Preferences) == 0 {
 		return nil, errors.New("there is no expert whose preferences are sought")
@@ -153,7 +152,7 @@ func (p *policy) known(s *step.Step) (*preference.Outcomes, error) {
 	return preference.NewOutcomes(&p.def, standard), nil
 }
 
-// sitting is a step with what is known of the expert's preferences.
+// sitting is a step with the model of the expert's preferences.
 type sitting struct {
 	*step.Step
 	policy      *policy
@@ -181,7 +180,7 @@ func (b *sitting) measure(ctx context.Context, d policies.Decision, why because)
 	return d.Run(policies.Unaided, why.rule, why.text+b.Because()), nil
 }
 
-// score is the utility of what is expected of a point of the unit cube.
+// score is the utility of the predicted outcome at a point of the unit cube.
 func (b *sitting) score(x []float64) *events.Score {
 	e := b.problem.NewCompared(b.known.Standard)
 	e.At(x)
@@ -201,8 +200,7 @@ func answered(s *campaign.State) (n int) {
 	return n
 }
 
-// lastInTurn is the last question of the turn, nil where there is none about
-// outcomes.
+// lastInTurn returns the last question of the turn about outcomes, or nil.
 func (b *sitting) lastInTurn() *campaign.Question {
 	q := turn.Last(b.Turn)
 	if q == nil || q.Form != events.FormOutcomes {

@@ -31,8 +31,8 @@ func (improvement) Acquisition(*quantity.Model, uint64) (next.Acquisition, error
 // Composes implements next.Composer.
 func (improvement) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Compared != nil }
 
-// Compose implements next.Composer. What is under way counts as what is expected of
-// it: among the outcomes that are to be improved on, and in the models.
+// Compose implements next.Composer. Experiments under way count with their predictions: among
+// the outcomes to improve on, and in the models.
 func (r improvement) Compose(s next.Several) (next.Composed, error) {
 	_, underWay := s.Objective.Expected()
 	p, err := s.Problem.Expecting(context.Background(), underWay)

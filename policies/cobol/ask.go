@@ -14,10 +14,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// admit looks for reasons not to use the expert's belief in this step: no
-// verdict was given, there were enough questions, or the gate is closed. The
-// order is from the certain to the costly: what the log says first, the cap
-// next, and the gate, which reads a model, last.
+// admit looks for reasons not to use the expert's belief in this step: no verdict was given,
+// there were enough questions, or the gate is closed. The order is from the certain to the
+// costly: the log first, the cap next, and the gate, which reads a model, last.
 func (p *policy) admit(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -37,8 +36,8 @@ func (p *policy) admit(
 	case p.ordered():
 		return s.ChoiceGate(d, expert)
 	}
-	// The gate of COBOHL and HCEI, whose experts do not have to earn trust: it
-	// compares each label with what the model of the measurements says there.
+	// The gate of COBOHL and HCEI, whose experts do not have to earn trust: it compares each
+	// label with the prediction of the measurements' model there.
 	mean := make([]float64, len(b.X))
 	sd := make([]float64, len(b.X))
 	reject := make([]bool, len(b.X))
@@ -118,10 +117,9 @@ func (p *policy) question(
 	return d.Ask(events.FormLabel, expert, policies.RuleAsk, reason, p.explanation(s, d, s.Turn))
 }
 
-// explanation says in a sentence what the model expects of the chosen
-// candidate. rejected are the compositions that it replaces in this turn. Of
-// the model alone: what the belief expects of them would lead the expert to
-// repeat it.
+// explanation gives the model's prediction for the chosen candidate in a sentence. rejected are
+// the compositions that it replaces in this turn. It is the model's alone: showing the belief's
+// prediction would lead the expert to repeat it.
 func (p *policy) explanation(s *step.Step, d policies.Decision, rejected []campaign.Question) string {
 	c, sought := d.Candidate(), s.Def.Sought()
 	best, mean := s.View.Objective().Best()

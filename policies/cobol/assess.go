@@ -14,10 +14,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// schedule says how far the campaign has come, in experiments of the policy
-// (turns): those chosen, and those that the budget still has room for.
-// Replicates are of one turn, hence the division, rounded up. Experiments that
-// people run on their own spend the budget too, and so shorten what is left.
+// schedule returns the progress of the campaign, in experiments of the policy (turns): those
+// chosen, and those that the budget still has room for. Replicates belong to one turn, hence
+// the division, rounded up. Experiments that people run on their own spend the budget too, and
+// so shorten the rest.
 func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	left := max(0, p.def.Budget.Experiments-s.Spent())
 	turns := (left + p.def.Replicates - 1) / p.def.Replicates
@@ -25,11 +25,10 @@ func (p *policy) schedule(s *campaign.State) handover.Schedule {
 	return handover.Schedule{Chosen: chosen, Budget: chosen + turns, Experts: len(p.def.Experts)}
 }
 
-// judged runs the unaided candidate where the expert has just been asked about
-// it: it is measured whatever they said. Where a measurement has moved the
-// candidate since, the question's composition is another one, and the answer
-// counts as one about an aided candidate. Keys are compared, not coordinates,
-// since the candidate was snapped anew.
+// judged runs the unaided candidate where the expert has just been asked about it: it is
+// measured whatever the answer. Where a measurement has moved the candidate since, the
+// question's composition is another one, and the answer counts as one about an aided candidate.
+// Keys are compared, not coordinates, since the candidate was snapped anew.
 func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormLabel {
@@ -54,12 +53,11 @@ func judged(s *step.Step, d policies.Decision, unaided search.Result) (policies.
 	return d.Run(policies.Unaided, policies.RuleJudged, reason), nil
 }
 
-// assess decides whether the expert may be followed in this step and, where
-// they may not, whether the unaided candidate is put to them so that they can
-// show what they know. It is the gate of experts who earn trust (see
-// [handover.Schedule]). The schedule bounds what an expert can cost, whatever
-// the evidence says (docs/decisions/18-trust.md); both tests are
-// recorded, so that an audit shows why no one was asked.
+// assess decides whether the expert may be followed in this step and, where they may not,
+// whether the unaided candidate is put to them so that they can show their knowledge. It is the
+// gate of experts who earn trust (see [handover.Schedule]). The schedule bounds the cost of an
+// expert, whatever the evidence (docs/decisions/18-trust.md); both tests are recorded, so that
+// an audit shows why no one was asked.
 func (p *policy) assess(
 	s *step.Step, d policies.Decision, expert string, b *belief.Model, unaided search.Result,
 ) (policies.Decision, error) {
@@ -104,10 +102,10 @@ func (p *policy) assess(
 	return d.Run(policies.Unaided, policies.RuleGate, reason), nil
 }
 
-// judge puts the unaided candidate to the expert. It is measured whatever they
-// say, so the question costs an answer and no experiment. The composition is
-// shown with what the model expects, and the expert knows that it is run in any
-// case: there is nothing to gain by an answer that is not meant.
+// judge puts the unaided candidate to the expert. It is measured whatever the answer, so the
+// question costs an answer and no experiment. The composition is shown with the model's
+// prediction, and the expert knows that it is run in any case: there is nothing to gain by an
+// answer that is not meant.
 func (p *policy) judge(
 	s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) policies.Decision {
@@ -122,9 +120,9 @@ func (p *policy) judge(
 	return d.Ask(events.FormLabel, expert, policies.RuleJudge, reason, explanation)
 }
 
-// evidenceOf weighs the labels that an expert's belief rests on against the
-// model of what was measured. Examples are kept apart, since they may have been
-// chosen to be balanced, and then say nothing of how often the expert rejects.
+// evidenceOf weighs the labels that an expert's belief rests on against the model of the
+// measurements. Examples are kept apart, since they may have been chosen to be balanced, and
+// then do not show how often the expert rejects.
 func evidenceOf(v policies.View, b *belief.Model) (trust.Evidence, error) {
 	reject, example := make([]bool, len(b.Labels)), make([]bool, len(b.Labels))
 	for i, label := range b.Labels {
@@ -163,9 +161,9 @@ type labels struct {
 	reject, example []bool
 }
 
-// labels returns what an expert has said of compositions: the latest of it,
-// where the belief has a window. It reads the log and not the belief, which may
-// not be fitted yet; so Helps has an answer from the first label on.
+// labels returns an expert's labels of compositions: the latest ones, if the belief has a
+// window. It reads the log and not the belief, which may not be fitted yet; so Helps has an
+// answer from the first label on.
 func (p *policy) labels(v policies.View, expert string) labels {
 	var l labels
 	for i := range v.Campaign.Questions {

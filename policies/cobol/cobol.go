@@ -10,17 +10,16 @@
 //	x_u = argmin  μ(x) − βσ(x)                  unaided
 //	x_c = argmin  μ(x) − βσ(x) + λ g̲(x)         aided (COBOL)
 //
-// COBOL's dual variable moves with the constraint, λ ← max(0, λ + ζ g̲(x_c)):
-// it falls while the expert may accept what is chosen. x_c is run only if it
-// can do no harm: its bound lies below the worst case of the model, and the
-// model is at most η times as sure of it as of x_u. COBOHL searches for x_c
-// where g̲ ≤ 0 and makes no such test; HCEI weighs the expected improvement
+// COBOL's dual variable moves with the constraint, λ ← max(0, λ + ζ g̲(x_c)): it falls while
+// the expert may accept the choice. x_c is run only if it can do no harm: its bound lies below
+// the worst case of the model, and the model is at most η times as sure of it as of x_u. COBOHL
+// searches for x_c where g̲ ≤ 0 and makes no such test; HCEI weighs the expected improvement
 // with the probability of acceptance.
 //
-// Where the interval at x_c is wider than a threshold, and contains 0, the
-// expert is asked about x_c before it is run. Ours differs from the paper in
-// who may ask when: an expert first has to earn trust
-// (policies/handover.Schedule, and docs/results.md for what that prevents).
+// Where the interval at x_c is wider than a threshold, and contains 0, the expert is asked
+// about x_c before it is run. Ours differs from the paper in the times of asking: an expert
+// first has to earn trust (policies/handover.Schedule; docs/results.md shows the harm that this
+// prevents).
 package cobol
 
 import (
@@ -83,7 +82,7 @@ var Family = policies.Family{
 	New: New,
 }
 
-// What experts are asked for, in the table of methods.
+// The question to experts, in the table of methods.
 const asks = "accept or reject"
 
 // policy weighs an aided candidate, to which an expert's belief leads, against
@@ -92,16 +91,16 @@ type policy struct {
 	def    definition.Campaign
 	rule   next.Rule
 	belief belief.Needs
-	// cobol is nil for the other two rules, of which cobohl says which it is.
+	// cobol is nil for the other two rules, which cobohl tells apart.
 	cobol  *trust.COBOL
 	cobohl bool
 	// width is nil where no expert is asked.
 	width *handover.Width
 }
 
-// New returns the policy of a complete definition. An incomplete definition is
-// an error and gets no defaults here: what a recorded definition does not say
-// must not depend on the version of the program.
+// New returns the policy of a complete definition. An incomplete definition is an error and
+// gets no defaults here: the meaning of a recorded definition must not depend on the version of
+// the program.
 func New(def definition.Campaign) (policies.Policy, error) {
 	rule, err := next.New(def.Policy.Next)
 	if err != nil {
@@ -134,8 +133,8 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-// widthOf returns the rule by which experts are asked, nil where none is. A
-// handover of another name (never) is none.
+// widthOf returns the rule by which experts are asked, nil if none is. A handover of another
+// name (never) asks no one.
 func widthOf(policy definition.Policy) (*handover.Width, error) {
 	s, ok := WidthOf(policy)
 	if !ok {
@@ -189,11 +188,10 @@ func (p *policy) ordered() bool {
 	return p.belief.Feedback == belief.FeedbackComparison || p.belief.Feedback == belief.FeedbackRanking
 }
 
-// optimism is how many standard deviations below the mean an aided candidate is
-// valued. Where experts earn trust they get more credit than the model: the
-// test of harm then rules out less. The credit counts in the search for the
-// aided candidate and in the test of harm alike, or the one would find what the
-// other rules out.
+// optimism is the number of standard deviations below the mean at which an aided candidate is
+// valued. Where experts earn trust they get more credit than the model: the test of harm then
+// rules out less. The credit counts in the search for the aided candidate and in the test of
+// harm alike, or the search would find candidates that the test rules out.
 func (p *policy) optimism(beta float64) float64 {
 	if p.assessed() {
 		return trust.Optimism * beta
@@ -201,9 +199,9 @@ func (p *policy) optimism(beta float64) float64 {
 	return beta
 }
 
-// choose makes the decision of a step (Xu et al. 2024, Alg. 1). An answer is
-// looked at before anything is searched, except where it may be about the
-// unaided candidate; a search is what a decision costs.
+// choose makes the decision of a step (Xu et al. 2024, Alg. 1). An answer is looked at before
+// any search, except where it may be about the unaided candidate: the searches are the cost of
+// a decision.
 func (p *policy) choose(ctx context.Context, s *step.Step, d policies.Decision) (policies.Decision, error) {
 	var err error
 	// The answer of an expert who has to earn trust may be about the unaided
@@ -261,9 +259,8 @@ func (p *policy) consult(
 		}
 		decided, err = p.weigh(ctx, s, d, expert, b, acquisition, unaided)
 	}
-	// A belief that cannot be solved costs its expert this step and nothing
-	// more: law 5 of docs/architecture.md, it is said, and the campaign goes
-	// on.
+	// A belief that cannot be solved costs its expert this step and nothing more: law 5 of
+	// docs/architecture.md: the reason mentions it, and the campaign goes on.
 	if errors.Is(err, step.ErrBelief) {
 		return d.Run(
 			policies.Unaided, policies.RuleNoBelief,
@@ -273,9 +270,9 @@ func (p *policy) consult(
 	return decided, err
 }
 
-// weigh weighs the aided candidate against the unaided one (Xu et al. 2024,
-// Alg. 1 and 2). The dual variable moves before the test of harm: it follows
-// the constraint and not what is run.
+// weigh weighs the aided candidate against the unaided one (Xu et al. 2024, Alg. 1 and 2). The
+// dual variable moves before the test of harm: it follows the constraint and not the experiment
+// that is run.
 func (p *policy) weigh(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, b *belief.Model,
 	acquisition next.Acquisition, unaided search.Result,
@@ -340,10 +337,9 @@ func (p *policy) adjust(d policies.Decision, expert string, lambda, bound float6
 	return d
 }
 
-// acceptable is how far above 0 the lower belief bound of COBOHL's candidate
-// may lie, in logits: the penalties meet the constraint only in the limit. At a
-// logit of 0.01 the expert accepts with probability 0.4975 at least by the most
-// favorable belief.
+// acceptable is the largest lower belief bound that COBOHL's candidate may have, in logits
+// above 0: the penalties meet the constraint only in the limit. At a logit of 0.01 the expert
+// accepts with probability 0.4975 at least by the most favorable belief.
 const acceptable = 1e-2
 
 // penalties are the growing weights of COBOHL's constraint, one search after
@@ -420,12 +416,11 @@ func unusable(ctx context.Context, unsolved error) error {
 	return fmt.Errorf("%w: %w", step.ErrBelief, unsolved)
 }
 
-// noHarm takes the unaided candidate where the aided one could do harm: where
-// its bound is not below the worst case of the best composition, or the model
-// knows it too well to learn from it (Xu et al. 2024, Alg. 1 line 6). COBOHL
-// makes no such test. The worst case is the minimum of μ + βσ over the space,
-// searched from both candidates too, so that it is never above what is known of
-// them. With HCEI, which has no η of its own, COBOL's default is taken.
+// noHarm takes the unaided candidate where the aided one could do harm: where its bound is not
+// below the worst case of the best composition, or the model knows it too well to learn from it
+// (Xu et al. 2024, Alg. 1 line 6). COBOHL makes no such test. The worst case is the minimum of
+// μ + βσ over the space, searched from both candidates too, so that it is never above its value
+// at either of them. With HCEI, which has no η of its own, COBOL's default is taken.
 func (p *policy) noHarm(
 	ctx context.Context, s *step.Step, d policies.Decision, unaided, aided search.Result,
 ) (policies.Decision, error) {

@@ -65,20 +65,19 @@ func bestMeasured(m *quantity.Model, n int) []search.Result {
 	slices.SortStableFunc(all, func(a, b search.Result) int { return cmp.Compare(a.Value, b.Value) })
 	all = all[:min(n, len(all))]
 	for i := range all {
-		all[i].Value = math.NaN() // a mean is no acquisition
+		all[i].Value = math.NaN() // a mean is not an acquisition
 	}
 	return all
 }
 
-// harmfulInARow is how many of an expert's compositions may be turned down in a
-// row before they are asked no more: further ones would hardly change anything.
-// Three are a choice, as the gate of pinpoints has no model of the expert.
+// harmfulInARow is the number of an expert's compositions turned down in a row after which they
+// are asked no more: further ones would hardly change anything. Three are a choice, as the gate
+// of pinpoints has no model of the expert.
 const harmfulInARow = 3
 
-// pinpoint asks the expert for a composition of their own, which takes the
-// place of the aided candidate (Xu et al. 2024, App. H). One question a turn:
-// whatever is answered, an experiment follows. A composition that an exclusion
-// has ruled out since counts as none.
+// pinpoint asks the expert for a composition of their own, which takes the place of the aided
+// candidate (Xu et al. 2024, App. H). One question a turn: an experiment follows any answer. A
+// composition that an exclusion has ruled out since counts as none.
 func (p *policy) pinpoint(
 	ctx context.Context, s *step.Step, d policies.Decision, expert string, unaided search.Result,
 ) (policies.Decision, error) {
@@ -127,10 +126,9 @@ func (p *policy) askToName(s *step.Step, d policies.Decision, expert string) pol
 	return d.Ask(events.FormPinpoint, expert, policies.RuleAsk, reason, explanation)
 }
 
-// turnedDown counts the compositions, back from the latest, that an expert
-// named and that were not measured. It stops at the first one that was
-// measured. Compositions are compared by key, since what ran may have been
-// written with other digits.
+// turnedDown counts the compositions, back from the latest, that an expert named and that were
+// not measured. It stops at the first one that was measured. Compositions are compared by key,
+// since the measured one may have been written with other digits.
 func turnedDown(v policies.View, expert string) (n int) {
 	questions := v.Campaign.Questions
 	for i := len(questions) - 1; i >= 0; i-- {

@@ -150,9 +150,8 @@ func ask(def *definition.Campaign, feedback string) {
 	}
 }
 
-// check returns what makes no sense about a rule that bends the choice by a
-// belief. All of it is about the definition as a whole; what a single setting
-// may be is in its schema.
+// check returns the faults of a rule that bends the choice by a belief. All of them are about
+// the definition as a whole; the schema limits single settings.
 func check(
 	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
 ) []definition.Fault {
@@ -255,7 +254,7 @@ func (s *Width) Words(def *definition.Campaign) string {
 	return text
 }
 
-// orderedText says what experts are asked whose feedback is no label; empty for
+// orderedText describes the question to experts who give feedback other than labels; empty for
 // labels.
 func orderedText(b *belief.Settings, gate bool) string {
 	switch b.Feedback {

@@ -65,11 +65,10 @@ func attribute(
 	return all, nil
 }
 
-// planeOf is the objective over the two strongest numerical parameters, with
-// the others as in the aided candidate; nil where there are not two. The window
-// is large enough to hold both candidates and the best measurement. Categories
-// have no axis. Values of the grid of the plane are relaxed: it shows the
-// model, not what can be made.
+// planeOf is the objective over the two strongest numerical parameters, with the others as in
+// the aided candidate; nil where there are not two. The window is large enough to hold both
+// candidates and the best measurement. Categories have no axis. Values of the grid of the plane
+// are relaxed: it shows the model, not compositions that can be made.
 func planeOf(s *step.Step, strongest []int, groups [][]int, unaided, aided search.Result) *events.Plane {
 	var axes []int // parameters
 	for _, p := range strongest {

@@ -1,5 +1,5 @@
-// Package coexbo is the family of policies with two candidates, of which an
-// expert chooses one: CoExBO and what it is compared with (Adachi et al. 2024).
+// Package coexbo is the family of policies in which an expert chooses one of two candidates:
+// CoExBO and the methods it is compared with (Adachi et al. 2024).
 //
 // The expert first compares pairs of compositions. From these comparisons a
 // model learns the score π(x), the probability that x is preferred to a random
@@ -18,8 +18,7 @@
 // no prior: there the second candidate is the next best of the same
 // acquisition.
 //
-// Experts are followed while their choices agree with what is measured (the
-// gate, ours).
+// Experts are followed while their choices agree with the measurements (the gate, ours).
 package coexbo
 
 import (
@@ -126,8 +125,7 @@ type policy struct {
 	// fantasize searches for the second candidate as if the first had been
 	// measured.
 	fantasize bool
-	// spread says which variance of the expert's score counts, see
-	// CoExBO.Spread.
+	// spread names the variance of the expert's score that counts, see CoExBO.Spread.
 	spread string
 	choose *handover.Choose // nil where the expert does not choose
 }
@@ -178,9 +176,9 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, nil
 }
 
-// Needs asks for what the parts of this policy read: a model of the objective
-// for an acquisition, a gate or a target, one of the comparisons for a prior.
-// Random choice reads a model only to stop at a target, or for the gate.
+// Needs asks for the models that the parts of this policy read: a model of the objective for an
+// acquisition, a gate or a target, one of the comparisons for a prior. Random choice reads a
+// model only to stop at a target, or for the gate.
 func (p *policy) Needs() policies.Needs {
 	gated := p.choose != nil && p.choose.Gate
 	needs := policies.Needs{Objective: p.rule != nil || gated || p.def.Stop.ByModels()}
@@ -212,10 +210,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return m.Decide(ctx, v, d)
 }
 
-// twoAtRandom lets the expert choose between two random compositions: the
-// baseline that shows what the choice alone is worth. A choice that cannot be
-// taken, and no choice, lead to a fresh draw, so that no expert can steer it by
-// silence.
+// twoAtRandom lets the expert choose between two random compositions: the baseline that shows
+// the worth of the choice alone. A choice that cannot be taken, and no choice, lead to a fresh
+// draw, so that no expert can steer it by silence.
 func (p *policy) twoAtRandom(v policies.View, d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(turn.Questions(v.Campaign))
 	if q != nil {
@@ -331,10 +328,9 @@ func (p *policy) pair(
 	return p.offer(ctx, s, d, expert, unaided, aided)
 }
 
-// admit decides for the unaided candidate where the expert's choices do not
-// agree with what is measured, or where their answer can no longer be used. A
-// comparison in this turn that [step.Step.Answered] has not settled has no
-// answer that can be run.
+// admit decides for the unaided candidate if the expert's choices do not agree with the
+// measurements, or if their answer can no longer be used. A comparison in this turn that
+// [step.Step.Answered] has not settled has no answer that can be run.
 func (p *policy) admit(s *step.Step, d policies.Decision, expert string) (policies.Decision, error) {
 	if q := turn.Last(s.Turn); q != nil { // an answer that can no longer be taken
 		reason := fmt.Sprintf("The choice of %s can no longer be taken: the campaign goes on unaided.", q.ID)

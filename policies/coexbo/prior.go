@@ -11,20 +11,20 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// prior augments an acquisition by what an expert prefers: by the score π(x) of
-// a composition, its probability of being preferred to a random one.
+// prior augments an acquisition by an expert's preference: by the score π(x) of a composition,
+// its probability of being preferred to a random one.
 type prior interface {
 	acquisition(ctx context.Context, g given) (next.Acquisition, error)
 }
 
-// given is what a prior augments, and by what.
+// given holds the model that a prior augments, and the prior.
 //
 // Its acquisitions are to be minimized, as all in this program; the paper
 // maximizes, and so do the formulas of internal/num/coexbo.
 type given struct {
 	model *quantity.Model
-	// base is the acquisition without the expert; logarithm says that it is a
-	// logarithm already.
+	// base is the acquisition without the expert; logarithm is set if it is a logarithm
+	// already.
 	base      next.Acquisition
 	logarithm bool
 	prefs     *preference.Model
@@ -93,10 +93,9 @@ func (r power) acquisition(ctx context.Context, g given) (next.Acquisition, erro
 			return -value
 		}, nil
 	}
-	// A product with a weight means something only for what is not negative:
-	// the acquisition is counted from its worst value over the space. Over the
-	// sample that stands for the space, not a search: a value beyond it counts
-	// as 0 and cannot win.
+	// A product with a weight makes sense only for nonnegative values: the acquisition is
+	// counted from its worst value over the space. Over the sample that stands for the space,
+	// not a search: a value beyond it counts as 0 and cannot win.
 	worst := math.Inf(-1)
 	for _, x := range g.prefs.Sample {
 		worst = math.Max(worst, g.base(x, nil))

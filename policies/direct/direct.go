@@ -1,11 +1,10 @@
-// Package direct is the family of policies that measure what experts want
-// measured, without a model of the objective. With manual the experts name each
-// composition, with prior-sampling (Adachi et al. 2024, Table 1) it is a draw
-// from the density
+// Package direct is the family of policies that measure the experts' own choices, without a
+// model of the objective. With manual the experts name each composition, with prior-sampling
+// (Adachi et al. 2024, Table 1) it is a draw from the density
 //
 //	p(x) ∝ π(x),   π(x) the probability that x is preferred to a random composition,
 //
-// by rejection. They are baselines: what a model adds shows in comparison.
+// by rejection. They are baselines: comparison with them shows the benefit of a model.
 package direct
 
 import (
@@ -106,8 +105,8 @@ func (p *policy) manual(v policies.View, d policies.Decision) (policies.Decision
 	return step.AtRandom(v, d, policies.RuleNoAnswer, reason)
 }
 
-// priorDraws is how many compositions are drawn at most. If none is accepted
-// the first one is taken, so that a decision always ends.
+// priorDraws is the largest number of compositions drawn. If none is accepted the first one is
+// taken, so that a decision always ends.
 const priorDraws = 1000
 
 // sample draws from the expert's prior: it accepts a random composition with a

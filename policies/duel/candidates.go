@@ -22,9 +22,8 @@ type player interface {
 	Best(ctx context.Context) (int, error)
 }
 
-// machine is a player and the comparisons that it has observed. seen is what
-// makes it sure that the player's state is that of the log: a prefix of the
-// history, or the player begins anew.
+// machine is a player and the comparisons that it has observed. seen ensures that the player's
+// state is that of the log: if it is not a prefix of the history, the player begins anew.
 type machine struct {
 	space  *space.Space
 	points []definition.Point
@@ -53,9 +52,9 @@ func (r *Rule) settings(seed uint64) dueling.Settings {
 	return s
 }
 
-// eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025
-// is taken. It is no setting: Eq. 14 is for comparison with the paper, where β
-// is so wide that little depends on δ.
+// eq14Delta is the failure probability δ at which Eq. 14 of Kayal et al. 2025 is taken. It is
+// not a setting: Eq. 14 is for comparison with the paper, where β is so wide that little
+// depends on δ.
 const eq14Delta = 0.05
 
 // compared are the compositions that are compared: all of a finite space, else
@@ -81,10 +80,9 @@ func (r *Rule) compared(sp *space.Space) ([]definition.Point, error) {
 	return allowed, nil
 }
 
-// take takes the expert's machine out of the rule, nil where there is none: a
-// machine is one goroutine's at a time, and another one makes its own
-// meanwhile. The rule's lock is held for the map alone, never while a player
-// computes.
+// take takes the expert's machine out of the rule, or returns nil: a machine is one goroutine's
+// at a time, and another one makes its own meanwhile. The rule's lock is held for the map
+// alone, never while a player computes.
 func (r *Rule) take(expert string) *machine {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,11 +98,10 @@ func (r *Rule) keep(expert string, m *machine) {
 	r.machines[expert] = m
 }
 
-// machine returns the machine after the expert's comparisons, the caller's until
-// [Rule.keep]. It is kept from decision to decision; where the space or a
-// comparison has changed, by an amendment or a correction, it is made anew.
-// What is remembered is a prefix of the history or it is thrown away: a
-// correction changes an earlier comparison, and a player cannot take one back.
+// machine returns the machine after the expert's comparisons, the caller's until [Rule.keep].
+// It is kept from decision to decision; where the space or a comparison has changed, by an
+// amendment or a correction, it is made anew. Its memory is a prefix of the history, or it is
+// thrown away: a correction changes an earlier comparison, and a player cannot take one back.
 // So the answer is that of the log alone (law 4 of docs/architecture.md).
 func (r *Rule) machine(in Input) (*machine, error) {
 	m := r.take(in.Expert)
@@ -201,11 +198,10 @@ func (m *machine) history(in Input) ([]dueling.Comparison, error) {
 	return history, nil
 }
 
-// proposeCandidates asks the player for its next pair, or says that it needs no
-// more comparisons. A player of a fixed horizon can have made its comparisons
-// while the budget of the campaign is not spent; that is Spent. The machine is
-// put back also after an error, when its player has only observed what the log
-// holds.
+// proposeCandidates asks the player for its next pair, or says that it needs no more
+// comparisons. A player of a fixed horizon can have made its comparisons while the budget of
+// the campaign is not spent; that is Spent. The machine is put back also after an error, when
+// its player has only observed the comparisons of the log.
 func (r *Rule) proposeCandidates(ctx context.Context, in Input) (Proposal, error) {
 	m, err := r.machine(in)
 	if err != nil {

@@ -34,17 +34,16 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Input is what a rule may see, of one expert.
+// Input is a rule's view of one expert.
 type Input struct {
 	Space *space.Space
-	// Questions are the campaign's, of which the rule reads the comparisons
-	// that this expert answered.
+	// Questions are the campaign's; the rule reads the comparisons that this expert answered.
 	Questions []campaign.Question
 	Expert    string
 	// Model is the model of the expert's comparisons; nil before its first fit.
 	Model *preference.Model
-	// Trouble says why there is no model, or none that can be used; nil where
-	// the reason is not worth saying.
+	// Trouble says why the model is missing or unusable; nil where the reason is not worth
+	// saying.
 	Trouble error
 	Seed    uint64
 }
@@ -52,7 +51,7 @@ type Input struct {
 // Proposal is the pair to compare, or the best composition where no more
 // comparisons are needed.
 type Proposal struct {
-	// Candidates are the two compositions with what is known of them.
+	// Candidates are the two compositions with their predictions.
 	Candidates []events.Candidate
 	// Identified is set where the best composition is known, Spent where the
 	// rule has made all the comparisons that it was set up for. Then Candidates
@@ -60,14 +59,13 @@ type Proposal struct {
 	Identified, Spent bool
 	// Reason says in a sentence why this pair.
 	Reason string
-	// Elimination is how far a rule on candidates has come; nil for others.
+	// Elimination is the progress of a rule on candidates; nil for others.
 	Elimination *events.Elimination
 }
 
-// Rule is the rule of one definition. It keeps what it has computed from an
-// expert's comparisons and computes it anew where these have changed: that
-// saves time, and decides nothing. Several goroutines may use it: readers of a
-// campaign share the rule.
+// Rule is the rule of one definition. It caches its computations from an expert's comparisons,
+// and repeats them if these have changed: that saves time, and decides nothing. Several
+// goroutines may use it: readers of a campaign share the rule.
 type Rule struct {
 	def  definition.Campaign
 	name string
@@ -128,10 +126,9 @@ func modeled(u definition.Utility) error {
 	)
 }
 
-// Propose returns the pair that the expert compares next. It is deterministic
-// in its input; a cancelled context is an error. Trouble with a model is said in
-// the reason of the random pair that replaces it. In a space of one composition
-// no rule has anything to ask.
+// Propose returns the pair that the expert compares next. It is deterministic in its input; a
+// cancelled context is an error. The reason of the random pair that replaces it mentions
+// trouble with a model. In a space of one composition no rule has anything to ask.
 func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return Proposal{
@@ -153,8 +150,7 @@ func (r *Rule) Propose(ctx context.Context, in Input) (Proposal, error) {
 	return r.proposeRandom(in)
 }
 
-// Best returns what the expert prefers so far; ok is false where nothing is
-// known.
+// Best returns the expert's preferred composition so far; ok is false if nothing is known.
 func (r *Rule) Best(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
 	if list, finite := in.Space.Finite(); finite && len(list) == 1 {
 		return policies.Best{Expert: in.Expert, Parameters: list[0]}, true, nil
@@ -214,8 +210,8 @@ func (r *Rule) proposeRandom(in Input) (Proposal, error) {
 	}, nil
 }
 
-// tries is how often another pair is drawn where the two are equal. In a space
-// of few compositions that happens.
+// tries is the number of times that another pair is drawn if the two are equal, which happens
+// in a space of few compositions.
 const tries = 100
 
 // keys are the identities of two compositions in the space.

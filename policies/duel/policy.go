@@ -152,9 +152,9 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		"The best composition is identified: comparisons have nothing more to tell."), nil
 }
 
-// comparisons counts those that count against the budget: all but those that
-// were volunteered or withdrawn by the campaign. asked counts what was put to
-// experts, answered those with an answer, "can't tell" included.
+// comparisons counts those that count against the budget: all but those that were volunteered
+// or withdrawn by the campaign. asked counts those put to experts, answered those with an
+// answer, "can't tell" included.
 type comparisons struct {
 	asked, answered int
 	by              map[string]int // by expert, asked
@@ -208,8 +208,8 @@ func (p *policy) compare(
 	)
 }
 
-// input is what the rule sees of an expert. The questions are those of all
-// experts; a rule picks out those of this one.
+// input returns the rule's view of an expert. The questions are those of all experts; a rule
+// picks out those of this one.
 func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 	name := p.def.Experts[expert].Name
 	return Input{
@@ -218,8 +218,8 @@ func (p *policy) input(v policies.View, expert int, seed uint64) Input {
 	}
 }
 
-// untaught says why there is no model of what an expert prefers, or none that
-// has learned anything; nil where the reason is not known.
+// untaught says why the model of an expert's preferences is missing, or has learned nothing;
+// nil where the reason is not known.
 func untaught(v policies.View, expert int, name string) error {
 	if err := v.PreferenceErrors[expert]; err != nil {
 		return err

@@ -109,7 +109,7 @@ func (s *Candidates) Check(_ *definition.Campaign, here definition.Path) []defin
 		Problem: fmt.Sprintf("the rule %q gives β", s.BetaRule), Remedy: "remove beta, or beta_rule"}}
 }
 
-// text says in words what the rule works on.
+// text describes the rule's settings in words.
 func (s *Candidates) text() string {
 	beta := "β = " + format.Optional(s.Beta)
 	if s.Beta == nil {
@@ -121,8 +121,8 @@ func (s *Candidates) text() string {
 	)
 }
 
-// missing names what a complete definition has and this one lacks. A definition
-// read from a log is complete; this guards against one that was not completed.
+// missing returns an error that names a setting missing from a definition. A definition read
+// from a log is complete; this guards against one that was not completed.
 func (s *Candidates) missing(name string) error {
 	return cmp.Or(
 		policies.Has(name, "lengthscale", s.Lengthscale != nil),

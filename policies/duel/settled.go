@@ -15,21 +15,19 @@ const (
 	enough  = 4
 )
 
-// settled are the pairs that an expert need not compare again, those included
-// of which they could not tell. Without it a rule could ask for the same pair
-// for ever: Laplace's posterior does not narrow where an answer was as good as
-// certain, and "can't tell" changes no posterior. Each pair holds two points of
-// the unit cube.
+// settled are the pairs that an expert need not compare again, including those where they could
+// not tell. Without it a rule could ask for the same pair for ever: Laplace's posterior does
+// not narrow where an answer was as good as certain, and "can't tell" changes no posterior.
+// Each pair holds two points of the unit cube.
 type settled struct {
 	pairs  [][2][]float64
 	finite bool // members of a list are distinct, however close they are
 }
 
-// settledPairs reads the expert's answers. Pairs count as the same when they
-// are as near each other as [search.Near] says. Each answer is compared with
-// all others, of which an expert gives a limited number. A pair of which the
-// expert could not tell once is settled: asking again would only get the same
-// answer.
+// settledPairs reads the expert's answers. Pairs count as the same when they are as near each
+// other as [search.Near] says. Each answer is compared with all others, since an expert gives
+// few. A pair where the expert could not tell once is settled: asking again would only get the
+// same answer.
 func settledPairs(in Input) *settled {
 	_, finite := in.Space.Finite()
 	s := &settled{finite: finite}
@@ -71,9 +69,8 @@ questions:
 	return s
 }
 
-// alike reports whether x and y are the two compositions of a pair, in this
-// order. Of a list even close members are different candidates, each of which
-// can be the best.
+// alike reports whether x and y are the two compositions of a pair, in this order. Even close
+// members of a list are different candidates, and each can be the best.
 func (s *settled) alike(pair [2][]float64, x, y []float64) bool {
 	if s.finite {
 		return slices.Equal(pair[0], x) && slices.Equal(pair[1], y)

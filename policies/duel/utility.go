@@ -90,11 +90,10 @@ var reasons = map[string]string{
 // choice.
 const answeredAlready = "The rule alone would repeat a comparison that has been answered often enough."
 
-// open searches for the best pair that is not settled. instead says that the
-// best of all pairs is settled and this is another. Where every pair that it
-// finds is settled it returns the best one all the same. The first search is
-// without a bar: a bar makes the acquisition jump, which a smooth search likes
-// less.
+// open searches for the best pair that is not settled. instead is set if the best of all pairs
+// is settled and this is another. If every pair that it finds is settled it returns the best
+// one nevertheless. The first search is without a bar: a bar makes the acquisition jump, which
+// a smooth search likes less.
 func (r *Rule) open(
 	ctx context.Context, in Input, posterior *pref.Posterior, alpha float64, done *settled,
 ) (first, second search.Result, instead bool, err error) {
@@ -165,8 +164,8 @@ func (r *Rule) pair(
 		}
 		return -value
 	}
-	// What a single point is worth: an optimistic utility less the noise. Pairs
-	// of good points are where the search begins, see search.MinimizePair.
+	// The worth of a single point: an optimistic utility less the noise. The search begins at
+	// pairs of good points, see search.MinimizePair.
 	screen := func(x []float64) float64 {
 		mean, sd := q.Posterior(x)
 		return -(mean + sd - alpha*u.Noise(x, nil))
@@ -174,16 +173,16 @@ func (r *Rule) pair(
 	return search.MinimizePair(ctx, in.Space, f, screen, in.Seed, u.Duels.X)
 }
 
-// one searches for one point; the other one is the last winner. instead says
-// that the rule's own pair is settled and this is another. Where all pairs that
-// are tried are settled it returns the rule's own.
+// one searches for one point; the other one is the last winner. instead is set if the rule's
+// own pair is settled and this is another. Where all pairs that are tried are settled it
+// returns the rule's own.
 func (r *Rule) one(
 	ctx context.Context, in Input, posterior *pref.Posterior, done *settled,
 ) (first, second search.Result, instead bool, err error) {
 	u, dim := in.Model.Utility, posterior.Dim()
 	q := posterior.NewPredictor()
-	// The incumbent of expected improvement is the best mean among what was
-	// compared, not over the space, which would leave nothing to improve.
+	// The incumbent of expected improvement is the best mean among the compared compositions,
+	// not over the space, which would leave nothing to improve.
 	best := math.Inf(-1)
 	for _, x := range u.Duels.X {
 		mean, _ := q.Posterior(x)
@@ -223,7 +222,7 @@ func (r *Rule) one(
 	if err != nil {
 		return first, second, false, err
 	}
-	// The winner itself is no new point.
+	// The winner itself is not a new point.
 	taken := map[string]bool{key: true}
 	for len(taken) <= openTries {
 		found, err := search.Minimize(ctx, in.Space, f, in.Seed, u.Duels.X, taken)
@@ -237,7 +236,7 @@ func (r *Rule) one(
 		if err != nil {
 			return first, second, false, err
 		}
-		if first.X != nil && taken[same] { // it is no list, and the best one again
+		if first.X != nil && taken[same] { // not a list, and the best one again
 			break
 		}
 		taken[same] = true
@@ -260,8 +259,7 @@ func (r *Rule) one(
 	return first, second, false, nil
 }
 
-// openTries is how many points are tried in turn where the pairs with the best
-// ones are settled.
+// openTries is the number of points tried in turn if the pairs with the best ones are settled.
 const openTries = 16
 
 // rival returns the composition that the first is compared with: the last
@@ -294,9 +292,9 @@ func (r *Rule) rival(
 	})
 }
 
-// lastWinner returns the winner of the expert's latest comparison that may
-// still be suggested: an exclusion or an amendment may have ruled out the
-// latest. Where there is none it is a random composition.
+// lastWinner returns the winner of the expert's latest comparison that may still be suggested:
+// an exclusion or an amendment may have ruled out the latest. Without such a winner it is a
+// random composition.
 func (r *Rule) lastWinner(in Input) (search.Result, error) {
 	for _, c := range slices.Backward(in.Model.Comparisons) {
 		if point := c.Options[c.Order[0]]; in.Space.Contains(point) == nil {
@@ -326,9 +324,8 @@ func (r *Rule) another(
 	return search.Result{}, search.ErrExhausted
 }
 
-// bestCompared returns the composition of the greatest posterior mean among
-// those compared so far that a condition on it and its key admits; a result
-// without a point where there is none.
+// bestCompared returns the composition of the greatest posterior mean among those compared so
+// far that a condition on it and its key admits; without one, a result that has no point.
 func (r *Rule) bestCompared(
 	in Input, posterior *pref.Posterior, admitted func(point definition.Point, key string) bool,
 ) (search.Result, error) {
@@ -365,12 +362,11 @@ func eachCompared(m *preference.Model, visit func(definition.Point) error) error
 	return nil
 }
 
-// bestUtility is the compared composition with the greatest posterior mean of
-// the utility. Only what was compared is named as best: elsewhere the model
-// would extrapolate.
+// bestUtility is the compared composition with the greatest posterior mean of the utility. Only
+// a compared composition is named as best: elsewhere the model would extrapolate.
 func (r *Rule) bestUtility(ctx context.Context, in Input) (best policies.Best, ok bool, err error) {
-	// A draw is no summary: for the hallucination believer too this is the
-	// posterior of one seed, the campaign's.
+	// A draw is not a summary: for the hallucination believer too this is the posterior of one
+	// seed, the campaign's.
 	posterior, err := in.Model.Utility.Posterior(ctx, r.def.Seed)
 	if err != nil {
 		return policies.Best{}, false, err

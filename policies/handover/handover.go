@@ -12,13 +12,13 @@ type Width struct {
 	// before one experiment.
 	Threshold        float64
 	MaxPerExperiment int
-	// OnlyIfDecisive asks only where the answer could change the action, and
-	// Gate only while the labels predict what is measured; with cobol the
-	// expert has to earn it first (see [Schedule]).
+	// OnlyIfDecisive asks only where the answer could change the action, and Gate only while
+	// the labels predict the measurements; with cobol the expert has to earn it first (see
+	// [Schedule]).
 	OnlyIfDecisive, Gate bool
 }
 
-// Verdict says what to do with an aided candidate.
+// Verdict is the decision about an aided candidate.
 type Verdict string
 
 const (
@@ -54,9 +54,8 @@ func (w *Width) Judge(b events.Interval) (Verdict, []events.Test) {
 	return Ask, tests
 }
 
-// Prior of the gate: what is assumed of an expert before their labels are
-// compared with measurements. Slopes are logits per standard deviation of the
-// objective.
+// Prior of the gate: the assumptions about an expert before their labels are compared with
+// measurements. Slopes are logits per standard deviation of the objective.
 const (
 	gateSlope   = 1.0 // a good expert's
 	gateSlopeSD = 1.0
@@ -66,8 +65,8 @@ const (
 	gateOpen = 0.5
 )
 
-// OpenGate compares the expert's labels with what the objective model says at
-// the labeled compositions, and reports whether the labels predict it.
+// OpenGate compares the expert's labels with the objective model's predictions at the labeled
+// compositions, and reports whether the labels predict them.
 //
 // The labels are regressed on the standardized posterior mean (smaller is
 // better): P(reject) = S(b₀ + b₁·mean), with normal priors on b₀ and b₁ and
@@ -85,19 +84,18 @@ func OpenGate(mean, sd []float64, reject []bool) (open bool, test events.Test) {
 
 // Choose puts two candidates to the expert (Adachi et al. 2024, Alg. 1).
 type Choose struct {
-	// Explain shows what the models base their view on, Gate asks only while
-	// the choices predict what is measured.
+	// Explain shows the basis of the models' predictions, Gate asks only while the choices
+	// predict the measurements.
 	Explain, Gate bool
 }
 
-// OpenChoice compares the expert's choices with what the objective model says
-// of the compositions, and reports whether the choices predict it.
+// OpenChoice compares the expert's choices with the objective model's predictions for the
+// compositions, and reports whether the choices predict them.
 //
-// mean[i] is by how much the model holds the chosen composition of choice i
-// better than the other, sd[i] the standard deviation of that. Choices are
-// regressed on it as labels are in [OpenGate], without an intercept, since a
-// choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The gate is open
-// while P(b > 0) ≥ ½.
+// mean[i] is the model's mean advantage of the chosen composition of choice i over the other,
+// sd[i] its standard deviation. Choices are regressed on it as labels are in [OpenGate],
+// without an intercept, since a choice has no side: P(choice) = S(b·z), z = mean/(1 + sd²). The
+// gate is open while P(b > 0) ≥ ½.
 func OpenChoice(mean, sd []float64) (open bool, test events.Test) {
 	yes := make([]bool, len(mean))
 	for i := range yes {

@@ -18,8 +18,8 @@ type regression struct {
 // logistic function is a step already.
 const mostZ = 1e6
 
-// shrunk returns the means as they are regressed on: what the model does not
-// know yet teaches little.
+// shrunk returns the means for the regression: one that the model does not know yet teaches
+// little.
 func shrunk(mean, sd []float64) []float64 {
 	z := make([]float64, len(mean))
 	for i, m := range mean {
@@ -67,7 +67,7 @@ func (r *regression) derivatives(b0, b1 float64) (g0, g1, h00, h01, h11 float64)
 }
 
 const (
-	gateSteps    = 500 // Newton's, of which a handful is needed but for means of many standard deviations
+	gateSteps    = 500 // Newton's; a handful suffices but for means of many SDs
 	gateHalvings = 60
 	gateRounding = 1e-12 // of the posterior, relative: no fall
 )

@@ -2,24 +2,22 @@ package handover
 
 import "github.com/campaignd/campaignd/events"
 
-// Schedule says what an expert may do in one step of a campaign whose trust has
-// to be earned. It rests on how much of the campaign is over, on whose turn it
-// is, and on what the expert's labels have shown (trust.Weigh).
+// Schedule determines the expert's part in one step of a campaign in which trust has to be
+// earned. It depends on the share of the campaign that is over, on whose turn it is, and on the
+// evidence from the expert's labels (trust.Weigh).
 //
 //  1. In the first fifth the expert is judged. Before each experiment the model's own
-//     composition is put to them, and measured whatever they say, so that the
-//     measurement shows whether they were right. The campaign is, bit for bit, the
-//     one without an expert.
-//  2. Then, until seven tenths are over, every second experiment may be one that the
-//     expert accepted, as long as their labels go with what was measured ([Opens]).
-//     The experiments between are the model's, and still put to the expert until
-//     half of the campaign is over or the labels speak clearly against them ([AsksAgain]).
+//     composition is put to them, and measured whatever the answer, so that the measurement
+//     shows whether they were right. The campaign is, bit for bit, the one without an expert.
+//  2. Then, until seven tenths are over, every second experiment may be one that the expert
+//     accepted, as long as their labels go with the measurements ([Opens]). The experiments
+//     between are the model's, and still put to the expert until half of the campaign is over
+//     or the labels speak clearly against them ([AsksAgain]).
 //  3. The last three tenths are the model's alone, and no expert is asked.
 //
-// Why: a label teaches who gave it only where its composition is measured, and
-// experts who are followed before anything speaks for them decide in which
-// basin a campaign settles. docs/results-journal.md has the figures, and what else was
-// tried.
+// Why: a label is evidence about its expert only if its composition is measured, and experts
+// who are followed before anything speaks for them decide in which basin a campaign settles.
+// docs/results-journal.md has the figures, and the alternatives that were tried.
 type Schedule struct {
 	// Chosen counts the experiments that the policy has chosen, Budget those it
 	// may.

@@ -13,25 +13,24 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// Several is what an acquisition of several quantities is made of.
+// Several holds the ingredients of an acquisition of several quantities.
 type Several struct {
-	// Problem is what is sought and required of them.
+	// Problem holds the objective and the constraints.
 	Problem *seek.Problem
-	// Objective is the model of the value that is sought. It expects what is under
-	// way; of a trade-off it is that of the first objective.
+	// Objective is the model of the objective, of a trade-off that of the first one. It expects
+	// the results of the experiments under way.
 	Objective *quantity.Model
-	// Standing is where the trade-off stands; nil where there is none.
+	// Standing is the state of the trade-off; nil without one.
 	Standing *seek.Standing
-	// Awaited are measured points at which a quantity of the problem is still to
-	// arrive, other than the value that is sought: they count as under way, and
-	// each quantity is drawn there from what its own model knows.
+	// Awaited are measured points at which a quantity of the problem is still to arrive, other
+	// than the objective: they count as under way, and each quantity is drawn there from its
+	// own model.
 	Awaited [][]float64
 	// Seed is that of all draws.
 	Seed uint64
 }
 
-// Composed is an acquisition of several quantities, with what a search of it
-// needs.
+// Composed is an acquisition of several quantities, with the data for a search of it.
 type Composed struct {
 	Acquisition
 	// Screen is a coarser one by which the starts of a search are compared; nil
@@ -39,10 +38,9 @@ type Composed struct {
 	Screen Acquisition
 	// Starts are points of the unit cube from which to search besides.
 	Starts [][]float64
-	// Searches is how many local searches there are; 0 for as many as of one
-	// quantity.
+	// Searches is the number of local searches; 0 for as many as with one quantity.
 	Searches int
-	// Members is how many possible values of what has been tried it is a mean
+	// Members is the number of possible values of the tried compositions that it is a mean
 	// over.
 	Members int
 }
@@ -56,18 +54,17 @@ type Composer interface {
 	Compose(s Several) (Composed, error)
 }
 
-// Composes implements [Composer]. What experts answer enters the model of the
-// value that is sought: of a formula that model then decides, unless they move what
-// the quantities say.
+// Composes implements [Composer]. Experts' answers enter the model of the objective: for a
+// formula that model then decides, unless they move the predictions from the quantities.
 func (r logNEI) Composes(p *seek.Problem, m *quantity.Model) bool {
 	return !p.Computed() || r.quantities && (!m.Informed() || p.IsInformed())
 }
 
-// Compose implements [Composer]: the noisy expected improvement of a function of
-// the quantities, under constraints (package composite). Draws of the quantities at
-// what was tried give each member its best value: that of the compositions that
-// keep the constraints in it, and where none does the worst value of all, so that
-// whatever keeps them is an improvement.
+// Compose implements [Composer]: the noisy expected improvement of a function of the
+// quantities, under constraints (package composite). Draws of the quantities at the tried
+// compositions give each member its best value: that of the compositions that keep the
+// constraints in it or, if none does, the worst value of all, so that any composition that
+// keeps them is an improvement.
 func (r logNEI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
 	weighed, err := s.contenders(m)
@@ -85,9 +82,9 @@ func (r logNEI) Compose(s Several) (Composed, error) {
 	return b.compose()
 }
 
-// contenders are the measured compositions that are weighed. Where there are more, those
-// that rather keep the constraints than not come first: the best value of others is
-// none to improve on.
+// contenders are the measured compositions that are weighed. Where there are more, those that
+// more probably keep the constraints than not come first: the best value of the others is not a
+// standard to improve on.
 func (s Several) contenders(m *quantity.Model) ([][]float64, error) {
 	X, _ := m.Compared()
 	rank := make([]int, len(X))
@@ -189,9 +186,9 @@ func (b *base) choose() []int {
 	return slices.Concat(winners[:min(len(winners), baseline)], all[b.measured:])
 }
 
-// incumbent is what an improvement is measured against in a draw: the best value of
-// some points that keep the constraints, and which point that is; where none does
-// the worst of all, and −1.
+// incumbent is the value that an improvement in a draw is measured against: the best value of
+// some points that keep the constraints, with the index of its point; if none does, the worst
+// of all, and −1.
 func (b *base) incumbent(draws *gp.Several, points []int) (best float64, point int) {
 	best, worst, point := math.NaN(), math.NaN(), -1
 	for p, i := range points {
@@ -213,8 +210,8 @@ func (b *base) incumbent(draws *gp.Several, points []int) (best float64, point i
 	return best, point
 }
 
-// worst is the worst value that is expected where something was tried: what an
-// improvement is measured against where nothing keeps the constraints.
+// worst is the worst value expected at a tried composition: the standard for an improvement if
+// nothing keeps the constraints.
 func (b *base) worst() float64 {
 	out := math.NaN()
 	for i := range b.points {
@@ -230,9 +227,9 @@ func (b *base) worst() float64 {
 	return out
 }
 
-// beyondCap takes the worst value to a standard deviation of what was measured behind
-// a limit of the objective against its direction. It is beyond the limit where
-// nothing keeps it, and then what does would be no improvement.
+// beyondCap moves the worst value to a standard deviation of the measurements behind a limit of
+// the objective against its direction. If nothing keeps the limit the worst value lies beyond
+// it, and a value that keeps it would not be an improvement.
 func (b *base) beyondCap(worst float64) float64 {
 	at, ok := b.problem.Cap()
 	if !ok {
@@ -245,7 +242,7 @@ func (b *base) beyondCap(worst float64) float64 {
 	return b.worse(worst, at+spread)
 }
 
-// worse is the worse of two values; what is not finite does not count.
+// worse is the worse of two values; a value that is not finite does not count.
 func (b *base) worse(v, w float64) float64 {
 	switch {
 	case !finite(v):

@@ -29,7 +29,7 @@ func (logNEHVI) Rationale() string {
 	return "the greatest expected improvement of the front's hypervolume, as uncertain as the front is"
 }
 
-// Acquisition implements [Rule]. Of one quantity there is no front.
+// Acquisition implements [Rule]. One quantity has no front.
 func (logNEHVI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	return logNEI{}.Acquisition(m, seed)
 }
@@ -41,7 +41,7 @@ func (logNEHVI) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Aim
 func (logNEHVI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
 	all := slices.Concat(pending, s.Awaited)
-	var underWay [][]float64 // what is so at a lower fidelity can be on no front
+	var underWay [][]float64 // those at a lower fidelity can be on no front
 	for i, compared := range comparable(m, all) {
 		if compared {
 			underWay = append(underWay, all[i])

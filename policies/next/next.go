@@ -24,7 +24,7 @@ type Acquisition func(x, grad []float64) float64
 type Rule interface {
 	// Name is the rule's name in a campaign file.
 	Name() string
-	// Rationale says what the composition that it chooses has: "the best …".
+	// Rationale describes the merit of the composition that it chooses: "the best …".
 	Rationale() string
 	// Acquisition returns the function to minimize.
 	Acquisition(m *quantity.Model, seed uint64) (Acquisition, error)
@@ -46,8 +46,8 @@ type Balancer interface {
 	BalancesUntil() float64
 }
 
-// New returns the acquisition that a complete definition chooses; nil where it
-// chooses none of this package.
+// New returns the acquisition that a complete definition chooses; nil if the choice is not a
+// rule of this package.
 func New(c definition.Choice) (Rule, error) {
 	switch c.Name {
 	case LCBName:

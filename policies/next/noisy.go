@@ -17,20 +17,19 @@ import (
 const (
 	drawn    = 64  // possible values of what has been tried
 	baseline = 32  // measured compositions that they are values of, at most
-	weighed  = 128 // measured compositions of which those are chosen, at most
+	weighed  = 128 // measured compositions to choose them from, at most
 	pruning  = 512 // draws by which they are chosen
 )
 
-// logNEI is −log of the expected improvement on the best of what has been
-// tried, whose values are known only as far as the posterior knows them (Letham
-// et al. 2019; LogNEI: Ament et al. 2023): draws of f, without noise, at the
-// compositions measured and under way, and the mean over the draws of the
-// expected improvement on the least value of each, given all of its values. So
-// nothing is to be gained where something was measured or is under way, and
-// where nothing is noisy and nothing under way it is logEI.
+// logNEI is −log of the expected improvement on the best tried composition, whose values are
+// known only as far as the posterior knows them (Letham et al. 2019; LogNEI: Ament et al.
+// 2023): draws of f, without noise, at the compositions measured and under way, and the mean
+// over the draws of the expected improvement on the least value of each, given all of its
+// values. So nothing is to be gained where something was measured or is under way, and where
+// nothing is noisy and nothing under way it is logEI.
 type logNEI struct {
 	restarts float64
-	// quantities says that a formula is sought by the models of its quantities.
+	// quantities is set if a formula is optimized by the models of its quantities.
 	quantities bool
 }
 
@@ -134,9 +133,9 @@ func tried(
 	return points, draws, nil
 }
 
-// comparable reports of points of the unit cube whether their values are compared: those
-// at the target, where some are of a lower fidelity. What is under way at a lower one is
-// known without being the best.
+// comparable reports for points of the unit cube whether their values are compared: those at
+// the target, if some are of a lower fidelity. Experiments under way at a lower one are known
+// to the model, but cannot be the best.
 func comparable(m *quantity.Model, points [][]float64) []bool {
 	compared := make([]bool, len(points))
 	for i, x := range points {
@@ -198,8 +197,8 @@ const (
 	longestStep = 0.5 // of the unit cube, where a lengthscale is longer
 )
 
-// Starts implements [Starter]. At the measured compositions themselves nothing
-// is to be gained, and there is no slope that leads away from them.
+// Starts implements [Starter]. At the measured compositions themselves nothing is to be gained,
+// and no slope leads away from them.
 func (logNEI) Starts(m *quantity.Model, seed uint64) [][]float64 {
 	best := contenders(m)
 	return around(best[:min(len(best), besides)], m.Kernel().Lengthscales(), seed)

@@ -225,8 +225,7 @@ func Searches(c definition.Choice) bool {
 	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, LogNEHVIName, ThompsonName}, c.Name)
 }
 
-// Weighs reports whether a rule of next weighs what an experiment is worth against what
-// it costs.
+// Weighs reports whether a rule of next weighs the worth of an experiment against its cost.
 func Weighs(c definition.Choice) bool { return logarithm(c.Name) }
 
 // ByQuantities reports whether a campaign is decided by the models of its
@@ -238,8 +237,8 @@ func ByQuantities(def *definition.Campaign) bool {
 	return def.SeveralMatter() || def.Objective.Computed() && s.Quantities
 }
 
-// Prefers reports whether a rule of next works where what an expert prefers among
-// outcomes is sought: a design does, and rules that other packages own.
+// Prefers reports whether a rule of next works if the objective is an expert's preference among
+// outcomes: a design does, and rules that other packages own.
 func Prefers(c definition.Choice) bool {
 	return !Searches(c)
 }

@@ -14,10 +14,9 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
-// All checks the laws at each view of a campaign with the seed that its
-// decision was made with, and returns the decisions. A campaign at which little
-// can be seen is no test: it fails where there is no view, and where no
-// decision has a candidate, runs an experiment or asks a question.
+// All checks the laws at each view of a campaign with the seed that its decision was made with,
+// and returns the decisions. A campaign that shows little tests nothing: All fails without a
+// view, and if no decision has a candidate, runs an experiment or asks a question.
 //
 // policy is called for each view; it may return the same policy.
 func All(
@@ -52,8 +51,8 @@ func All(
 //   - a decision can be recorded: JSON can express it, it names its rule and
 //     gives its reason,
 //   - every candidate may be measured: it lies within the space, exactly,
-//   - the action is about candidates, or ends the campaign and says why; a
-//     question names its expert and says what it is about,
+//   - the action is about candidates, or ends the campaign with a reason; a question names its
+//     expert and its subject,
 //   - a cancelled context is an error or has no influence, never a hastier
 //     decision.
 //

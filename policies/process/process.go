@@ -1,11 +1,9 @@
-// Package process is the family of policies whose method is a program of the
-// user's, in any language. What the program says is a fact
-// ([events.MethodAnswered]) that the runner records; what follows from it is
-// decided here, and by this alone: a proposal that can be measured is run, one
-// that cannot is refused in words and asked for again, and after a bounded
-// number of answers the campaign chooses by itself, as it would without a
-// program. So an audit makes the decision again, though not what the program
-// said.
+// Package process is the family of policies whose method is a program of the user's, in any
+// language. The program's answer is a fact ([events.MethodAnswered]) that the runner records;
+// its consequences are decided here, and from that fact alone: a proposal that can be measured
+// is run, one that cannot is refused in words and asked for again, and after a bounded number
+// of answers the campaign chooses by itself, as it would without a program. So an audit can
+// make the decision again, though not the program's answer.
 package process
 
 import (
@@ -35,7 +33,7 @@ var Family = policies.Family{
 	New: New,
 }
 
-// policy runs what the program proposes.
+// policy runs the program's proposals.
 type policy struct {
 	def      definition.Campaign
 	settings Settings
@@ -55,8 +53,8 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	return p, err
 }
 
-// Needs implements policies.Policy: its models say what the campaign expects of
-// a proposal, choose without one, and end the campaign where its file says so.
+// Needs implements policies.Policy: its models predict the result of a proposal, choose without
+// one, and end the campaign if its file says so.
 func (p *policy) Needs() policies.Needs { return p.own.Needs() }
 
 // Consults implements policies.Consulter. Where nothing is left to propose or to
@@ -86,9 +84,8 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 	return d, nil
 }
 
-// proposal returns the first composition that the program proposed and that can
-// be measured, with the reason for it; nil where there is none. refused says
-// what was wrong with each answer before it.
+// proposal returns the first composition that the program proposed and that can be measured,
+// with the reason for it, or nil. refused lists the fault of each answer before it.
 func proposal(s *campaign.State, sp *space.Space) (point definition.Point, reason string, refused []string) {
 	for i := range s.Proposals {
 		a := &s.Proposals[i]
@@ -110,7 +107,7 @@ func proposal(s *campaign.State, sp *space.Space) (point definition.Point, reaso
 	return nil, "", refused
 }
 
-// said is what a program says of its proposal, in a sentence.
+// said returns a program's own account of its proposal, in a sentence.
 func said(a *events.MethodAnswered) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The program %s proposes it", strings.TrimSpace(a.Program.Name+" "+a.Program.Version))
@@ -131,14 +128,14 @@ func said(a *events.MethodAnswered) string {
 	return b.String()
 }
 
-// near is how far a number of a proposal may be from one that can be measured,
-// as a share of its parameter's range: programs compute, and sums and bounds are
-// off by rounding. A number that is dosed in steps may be off by a step.
+// near is the largest distance of a number in a proposal from one that can be measured, as a
+// share of its parameter's range: programs compute, and sums and bounds are off by rounding. A
+// number that is dosed in steps may be off by a step.
 const near = 1e-6
 
-// Measurable returns the composition that a proposal means: itself, or the
-// nearest that can be measured where that differs by rounding and dosing alone.
-// The error says, to the author of the program, why there is none.
+// Measurable returns the composition that a proposal means: itself, or the nearest that can be
+// measured where that differs by rounding and dosing alone. The error tells the author of the
+// program the fault of the proposal.
 func Measurable(s *campaign.State, sp *space.Space, proposed definition.Point) (definition.Point, error) {
 	for _, parameter := range s.Definition.Parameters {
 		if x, ok := proposed[parameter.Name].Float(); ok && (math.IsNaN(x) || math.Abs(x) > definition.Greatest) {
@@ -184,8 +181,8 @@ func alike(def *definition.Campaign, proposed, made definition.Point) bool {
 	return true
 }
 
-// repeats says what a composition repeats that is not to be repeated: one that
-// is under way, and of a list one that was tried.
+// repeats returns an error, naming the experiment, for a composition that must not be repeated:
+// one that is under way or, in a list, one that was tried.
 func repeats(s *campaign.State, sp *space.Space, point definition.Point) error {
 	key, err := sp.Key(point)
 	if err != nil {

@@ -14,28 +14,27 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Effort of a search in a mixed space. A test compares what it finds with
-// thousands of random compositions (`CAMPAIGND_SEARCHES=30 go test
-// ./policies/search -run OfThousands`).
+// Effort of a search in a mixed space. A test compares its results with thousands of random
+// compositions (`CAMPAIGND_SEARCHES=30 go test ./policies/search -run OfThousands`).
 const (
 	probed    = 384 // points that are screened, besides the further ones
-	improved  = 24  // of which searches begin
+	improved  = 24  // starts of searches
 	swapped   = 128 // whose continuous part is tried with the best discrete part
-	resettled = 8   // of which searches begin
+	resettled = 8   // starts of searches
 	apart     = 0.2 // how far apart searches begin, root mean square over coordinates
 	fine      = 32  // from so many values or steps of a parameter on, relaxing is worth it
 	tried     = 3   // how many neighbors, none of them better, are looked beyond
 )
 
-// mixed searches a space with discrete parameters: categories, values or dosing
-// steps. The values and slopes of the acquisition between them only suggest
-// where to begin; what counts is its value at compositions, and its slope in
-// the continuous parameters. One search uses it, in one goroutine.
+// mixed searches a space with discrete parameters: categories, values or dosing steps. The
+// values and slopes of the acquisition between them only suggest where to begin; its value at
+// compositions counts, and its slope in the continuous parameters. One search uses it, in one
+// goroutine.
 //
 //  1. Points are screened, each taken to the nearest composition where that is easy, and searches
 //     begin from good ones that lie apart.
-//  2. Where values or steps are fine, or the point is no composition, numbers are relaxed first,
-//     and the result is snapped.
+//  2. Where values or steps are fine, or the point is not a composition, numbers are relaxed
+//     first, and the result is snapped.
 //  3. The discrete part is fixed, and the continuous one searched.
 //  4. Discrete neighbors are walked to, and the continuous part searched again, until none is better.
 //  5. At last other continuous parts are tried with the discrete part of the best result.
@@ -105,12 +104,11 @@ func (m *mixed) minimize(seed uint64, further [][]float64) (place, error) {
 	return m.improveSome(best, others, resettled)
 }
 
-// improveSome searches from the best of some points, up to a number, for a
-// composition that is better than one, which may be none. Starts lie apart,
-// because neighboring ones lead to the same optimum. With no result at all the
-// error says whether a point was undecided or the acquisition has no value.
-// Each start is held to the best so far, so that later ones are given up
-// sooner.
+// improveSome searches from the best of some points, up to a number, for a composition that is
+// better than best, which may be missing. Starts lie apart, because neighboring ones lead to
+// the same optimum. With no result at all the error says whether a point was undecided or the
+// acquisition has no value. Each start is compared with the best so far, so that later ones are
+// given up sooner.
 func (m *mixed) improveSome(best place, points [][]float64, most int) (place, error) {
 	places, err := m.screen(points)
 	if err != nil {
@@ -191,12 +189,11 @@ func spread(places []place, n int, reach float64) []place {
 	return chosen
 }
 
-// improve searches from a point for a composition that is better than best. A
-// start whose relaxed search does not get below best is given up: values between
-// the compositions are taken to promise at least as much as the compositions
-// hold. That is a guess, and it costs only this start. The relaxed search is
-// skipped where levels are coarse: what it promises between two of a few values
-// says little of either.
+// improve searches from a point for a composition that is better than best. A start whose
+// relaxed search does not get below best is given up: values between the compositions are taken
+// to promise at least as much as the compositions hold. That is a guess, and it costs only this
+// start. The relaxed search is skipped where levels are coarse: its promise between two of a
+// few values tells little about either.
 func (m *mixed) improve(p place, best float64) (place, error) {
 	if m.undecided == nil && (!p.whole || m.sp.Levels() >= fine) {
 		r, err := m.descend(p, true)
@@ -266,12 +263,11 @@ func (m *mixed) settle(p place) (place, error) {
 	return p, nil
 }
 
-// descend searches the continuous parameters from a point, or with relaxed all
-// numbers, within the convex piece of the space that the point lies in. A start
-// from which no search can begin is returned as it is. With numbers relaxed, or
-// in a space of too many pieces, its result need not be a composition. 1e-6 of
-// the cube is how far outside a piece a point may lie that was rounded to it;
-// Minimize projects it.
+// descend searches the continuous parameters from a point, or with relaxed all numbers, within
+// the convex piece of the space that the point lies in. A start from which no search can begin
+// is returned as it is. With numbers relaxed, or in a space of too many pieces, its result need
+// not be a composition. A point that was rounded to a piece may lie up to 1e-6 of the cube
+// outside it; Minimize projects it.
 func (m *mixed) descend(p place, relaxed bool) (place, error) {
 	slice, err := m.sp.Around(p.x, relaxed, maxCells)
 	if err != nil {

@@ -131,11 +131,11 @@ func pairsOf(sp *space.Space, f PairAcquisition, points [][]float64) ([]pair, er
 	return pairs, nil
 }
 
-// sliceOf is the acquisition of one point, the first (which = 0) or the second,
-// while the other is fixed. At the other one itself, to within a millionth of
-// each range, it is +Inf: a pair is two compositions. It reuses one buffer, and
-// is for one goroutine. A millionth is far below what [Near] takes for the
-// same, and only bars the pair of one composition with itself.
+// sliceOf is the acquisition of one point, the first (which = 0) or the second, while the other
+// is fixed. At the other one itself, to within a millionth of each range, it is +Inf: a pair is
+// two compositions. It reuses one buffer, and is for one goroutine. A millionth is far below
+// the distance that [Near] takes for equality, and only bars the pair of one composition with
+// itself.
 func sliceOf(f PairAcquisition, other []float64, which int) next.Acquisition {
 	scratch := make([]float64, len(other))
 	return func(x, grad []float64) float64 {

@@ -22,7 +22,7 @@ type PairAcquisition func(x, y, gradX, gradY []float64) float64
 // themselves.
 const (
 	pairScreened = 1024 // points that are screened
-	pairBest     = 32   // of which all pairs are starts
+	pairBest     = 32   // all pairs of them are starts
 	pairSearched = 16   // local searches
 	pairRounds   = 3    // alternations in a space that is not convex
 )
@@ -108,10 +108,9 @@ func pairStarts(
 	return best, nil
 }
 
-// bestPair tries all pairs of points, each of which is a composition of a
-// finite space. Pairs without a value (NaN) lose every comparison. All of them,
-// since there are few; no search between compositions would say anything of a
-// list.
+// bestPair tries all pairs of points, which are compositions of a finite space. Pairs without a
+// value (NaN) lose every comparison. All are tried, since they are few; a search between the
+// compositions of a list would be meaningless.
 func bestPair(sp *space.Space, f PairAcquisition, points [][]float64) (first, second Result, err error) {
 	value := math.Inf(1)
 	for i, x := range points {
@@ -202,11 +201,10 @@ func product(sp *space.Space) (*optimize.Region, error) {
 	})
 }
 
-// alternately improves the points of the best pair one after the other, where
-// the product of the space is not convex. Each round searches the whole space
-// for the first point and then for the second, with the other fixed; where the
-// point was is one of the starts. Seeds differ between the turns, so that each
-// search has other starts; equal states have equal ones.
+// alternately improves the points of the best pair one after the other, where the product of
+// the space is not convex. Each round searches the whole space for the first point and then for
+// the second, with the other fixed; the point's former place is one of the starts. Seeds differ
+// between the turns, so that each search has other starts; equal states have equal ones.
 func alternately(
 	ctx context.Context,
 	sp *space.Space,
@@ -287,10 +285,9 @@ func snapPair(sp *space.Space, f PairAcquisition, x, y []float64) (first, second
 		}, nil
 }
 
-// sameWithin is how close two compositions may be in the unit cube, in every
-// coordinate, to count as the same: no one can tell compositions apart that
-// differ by less than a fiftieth of each range, and a comparison of them says
-// nothing.
+// sameWithin is the distance in the unit cube, in every coordinate, within which two
+// compositions count as the same: no one can tell compositions apart that differ by less than a
+// fiftieth of each range, and comparing them is pointless.
 const sameWithin = 0.02
 
 // Near reports whether two points of the unit cube are too close to be

@@ -1,10 +1,10 @@
-// Package search finds the composition at which an acquisition is smallest.
+// Package search finds the composition that minimizes an acquisition.
 //
-// [Minimize] is for one composition, [MinimizePair] for two to be compared. Both
-// choose by the kind of space: a finite one is tried whole; one with discrete
-// parameters by walks from value to value (mixed.go, mixed_pair.go); a
-// continuous one by local searches in its convex pieces. What is returned can be
-// made, and the value is that at the returned point, not at the relaxed one.
+// [Minimize] is for one composition, [MinimizePair] for two to be compared. Both choose by the
+// kind of space: a finite one is tried whole; one with discrete parameters by walks from value
+// to value (mixed.go, mixed_pair.go); a continuous one by local searches in its convex pieces.
+// The returned composition can be made, and the value is that at the returned point, not at the
+// relaxed one.
 package search
 
 import (
@@ -32,7 +32,7 @@ type Result struct {
 // Effort of a search in a space whose parameters are all continuous.
 const (
 	screened = 256 // starts that are evaluated
-	searched = 6   // of which local searches begin, over all cells, at least two in each
+	searched = 6   // starts of local searches over all cells, at least two in each
 	maxCells = 32  // convex pieces a space is cut into
 )
 
@@ -43,16 +43,15 @@ var (
 	ErrExhausted = errors.New("search: every composition of the list has been taken")
 )
 
-// Minimize returns the feasible composition with the smallest acquisition it
-// finds: by trying all of a finite space; where all parameters are continuous,
-// by local searches whose results are snapped to what can be made; where some
-// are discrete, by searches of the continuous ones and walks over neighbors in
-// the discrete ones, so that what is between two values does not count. Further
-// starts, besides those the seed gives, are searched as well. In a finite space
-// compositions whose [space.Space.Key] is in skip are left out. It is
-// deterministic in its arguments; a cancelled context is an error. A result of
-// the relaxed space counts only after it was snapped, at the value it then has:
-// the best relaxed point may snap to a worse composition than the second best.
+// Minimize returns the feasible composition with the smallest acquisition it finds: by trying
+// all of a finite space; where all parameters are continuous, by local searches whose results
+// are snapped to compositions that can be made; where some are discrete, by searches of the
+// continuous ones and walks over neighbors in the discrete ones, so that points between two
+// values do not count. Further starts, besides those the seed gives, are searched as well. In a
+// finite space compositions whose [space.Space.Key] is in skip are left out. It is
+// deterministic in its arguments; a cancelled context is an error. A result of the relaxed
+// space counts only after it was snapped, at the value it then has: the best relaxed point may
+// snap to a worse composition than the second best.
 func Minimize(
 	ctx context.Context,
 	sp *space.Space,
@@ -70,8 +69,8 @@ type Effort struct {
 	// takes long to evaluate; they are then chosen by rank and distance. Nil: they
 	// are compared by the acquisition itself.
 	Screen next.Acquisition
-	// Searches is how many local searches there are in a space whose parameters are
-	// all continuous, over all its pieces. 0: 6.
+	// Searches is the number of local searches in a space whose parameters are all continuous,
+	// over all its pieces. 0: 6.
 	Searches int
 }
 

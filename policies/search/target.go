@@ -7,9 +7,9 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// MinimizeAtTarget is [MinimizeWith] over the compositions of a space whose experiments
-// differ in fidelity, at the target; ways is nil where they do not. Starts are points of
-// its cube, and what is to be skipped are compositions of it.
+// MinimizeAtTarget is [MinimizeWith] over the compositions of a space whose experiments differ
+// in fidelity, at the target; ways is nil where they do not. Starts are points of its cube, and
+// the compositions to skip are its compositions.
 func MinimizeAtTarget(
 	ctx context.Context, ways *space.Fidelity, sp *space.Space, f next.Acquisition, effort Effort, seed uint64,
 	starts [][]float64, skip map[string]bool,

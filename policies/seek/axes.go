@@ -50,8 +50,8 @@ func (a axes) at(dst, x []float64) {
 	}
 }
 
-// addGrad adds to a gradient in the unit cube what follows from derivatives by the
-// parameters, times a factor.
+// addGrad adds the contribution of derivatives by the parameters, times a factor, to a gradient
+// in the unit cube.
 func (a axes) addGrad(grad, byParameter []float64, factor float64) {
 	for i, axis := range a {
 		grad[axis.coordinate] += float64(factor*byParameter[i]) * axis.span

@@ -11,9 +11,9 @@ import (
 type Best struct {
 	// Index is its place among the objective's observations.
 	Index int
-	// Value is what is expected of what is sought there, in the user's unit.
+	// Value is the prediction of the objective there, in the user's unit.
 	Value events.Prediction
-	// Outlook is what is expected of the quantities; zero where there is one.
+	// Outlook is the prediction of the quantities; zero for a single one.
 	Outlook Outlook
 	// Confident is false where no measured composition keeps every constraint with
 	// its confidence: it is then the one that comes closest.
@@ -21,23 +21,21 @@ type Best struct {
 	closeness closeness
 }
 
-// BestOf returns the best composition of a campaign by the models of what it seeks
-// and of its other quantities: the best posterior mean of those that keep the
-// constraints with their confidence, or else the one that comes closest: that most
-// probably keeps them, or, where that is next to none for all, is expected to break
-// them least.
-// A formula is compared by what its quantities' models say. It is nil where there
-// is no model, where nothing that was measured is a result, of a trade-off, which has
-// no best, and where an expert's preferences decide: see [Problem.Preferred].
+// BestOf returns the best composition of a campaign by the models of its objective and of its
+// other quantities: the best posterior mean of those that keep the constraints with their
+// confidence, or else the one that comes closest: that most probably keeps them, or, where that
+// probability is next to zero for all, is expected to break them least. A formula is compared
+// by the predictions of its quantities' models. It is nil without a model, without a
+// measurement that is a result, for a trade-off, which has no best, and where an expert's
+// preferences decide: see [Problem.Preferred].
 func BestOf(
 	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Best, error) {
 	return bestOf(s, sp, models, closeness.closer)
 }
 
-// MostProbable is [BestOf] where the one that comes closest is the one that most
-// probably keeps the constraints, whatever that probability is: as decisions of
-// version 2 name it.
+// MostProbable is [BestOf] with another closest composition: the one that most probably keeps
+// the constraints, however small that probability, as decisions of version 2 name it.
 func MostProbable(
 	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Best, error) {

@@ -5,21 +5,19 @@ import (
 	"slices"
 )
 
-// indistinct is the probability of keeping the constraints below which
-// compositions are not distinguished by it: people are shown 0.00. What makes one
-// such probability greater than another is how little is known there. Of 16
-// experiments whose impurity was to be at most 1, one with 3.32 was 24 standard
+// indistinct is the probability of keeping the constraints below which compositions are not
+// distinguished by it: people are shown 0.00. Such a probability is greater where less is
+// known. Of 16 experiments whose impurity was to be at most 1, one with 3.32 was 24 standard
 // deviations off, and one with 3.00, better known, 25.
 const indistinct = 0.005
 
-// closeness is how close a composition comes to keeping the constraints.
+// closeness measures how nearly a composition keeps the constraints.
 type closeness struct {
 	probability float64
 	// against is −ln of it: it distinguishes those whose probability is 0.
 	against float64
-	// violation is by how much the constraints are expected to be broken: the sum of
-	// what each is exceeded by where the models expect it, in standard deviations of
-	// that over the measured compositions.
+	// violation is the expected violation of the constraints: the sum of the excesses that the
+	// models expect, each in its standard deviations over the measured compositions.
 	violation float64
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// Complete is an experiment that has a value of each quantity which an expert
-// compares, with what they are shown of it.
+// Complete is an experiment that has a value of each quantity which an expert compares, with
+// the outcome shown to them.
 type Complete struct {
 	Parameters definition.Point
 	events.Outcome
@@ -49,9 +49,9 @@ func (c *Complete) Valued() bool {
 	return !slices.ContainsFunc(c.Quantities, func(q definition.Quantity) bool { return !finite(q.Value) })
 }
 
-// Standard is how outcomes of a campaign are standardized: mean 0 and standard
-// deviation 1 of each quantity over those given; the spread is 1 where all values
-// are equal. It is nil where none is given.
+// Standard is the standardization of a campaign's outcomes: mean 0 and standard deviation 1 of
+// each quantity over those given; the spread is 1 if all values are equal. It is nil if none is
+// given.
 func Standard(def *definition.Campaign, all []Complete) (standard []events.OutcomeScale) {
 	if len(all) == 0 {
 		return nil
@@ -84,8 +84,8 @@ func Standard(def *definition.Campaign, all []Complete) (standard []events.Outco
 // count as equal.
 const leastSpread = 1e-12
 
-// Expecting is the problem with models that expect the results of what is under
-// way at some points of the unit cube.
+// Expecting is the problem with models that expect the results of the experiments under way at
+// some points of the unit cube.
 func (p *Problem) Expecting(ctx context.Context, underWay [][]float64) (*Problem, error) {
 	own := *p
 	own.Models = make([]*quantity.Model, len(p.Models))
@@ -141,8 +141,8 @@ func (p *Problem) NewCompared(standard []events.OutcomeScale) *ComparedPredictor
 	return e
 }
 
-// At sets Mean and SD to what is expected at a point. What follows from the
-// parameters has no standard deviation.
+// At sets Mean and SD to the predictions at a point. Values that follow from the parameters
+// have no standard deviation.
 func (e *ComparedPredictor) At(x []float64) { e.set(x, false) }
 
 // Valued reports whether each quantity has a value at the point of the last At.
@@ -188,8 +188,8 @@ func (e *ComparedPredictor) set(x []float64, slopes bool) {
 // AtGrad is At, after which AddGrad may be used.
 func (e *ComparedPredictor) AtGrad(x []float64) { e.set(x, true) }
 
-// AddGrad adds to a gradient in the unit cube what follows from derivatives by the
-// means and the standard deviations at the point of the last AtGrad, times a factor.
+// AddGrad adds the contribution of derivatives by the means and the standard deviations at the
+// point of the last AtGrad, times a factor, to a gradient in the unit cube.
 func (e *ComparedPredictor) AddGrad(grad, byMean, bySD []float64, factor float64) {
 	for j := range e.of {
 		for i := range grad {
@@ -198,8 +198,8 @@ func (e *ComparedPredictor) AddGrad(grad, byMean, bySD []float64, factor float64
 	}
 }
 
-// Outcome is what an expert is shown of a point where nothing was measured: the
-// posterior means.
+// Outcome is the outcome shown to an expert for a point without measurements: the posterior
+// means.
 func (p *Problem) Outcome(outlook Outlook) events.Outcome {
 	var o events.Outcome
 	for _, a := range p.Compared {

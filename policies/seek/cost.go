@@ -14,11 +14,11 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Cost is what an experiment is expected to cost, as a function of the composition. It
-// is a workspace: one goroutine uses it at a time.
+// Cost predicts the cost of an experiment as a function of the composition. It is a workspace:
+// one goroutine uses it at a time.
 type Cost struct {
 	unit   string
-	median float64 // of the costs so far, 1 where there is none
+	median float64 // of the costs so far, 1 before the first
 
 	// Of a cost that follows from the parameters.
 	axes       axes
@@ -36,8 +36,8 @@ type Cost struct {
 	dMean, dSD []float64
 }
 
-// NewCost returns the cost of a campaign's experiments; nil where nothing is said of
-// it, and while it has no model.
+// NewCost returns the cost of a campaign's experiments; nil if the definition gives none, and
+// while it has no model.
 func NewCost(s *campaign.State, sp *space.Space, models quantity.Models) (*Cost, error) {
 	spent := s.Cost()
 	if spent == nil {
@@ -99,8 +99,8 @@ func (c *Cost) Log(x, grad []float64) float64 {
 	return log
 }
 
-// expected returns the expected cost, or the logarithm of it, with its gradient: of a
-// formula that is not finite 0, as of what costs nothing.
+// expected returns the expected cost, or the logarithm of it, with its gradient: 0 for a
+// formula that is not finite, as if the experiment cost nothing.
 func (c *Cost) expected(x, grad []float64) (cost float64, logarithmic bool) {
 	if c.model != nil {
 		scale := c.model.Scale()
@@ -134,7 +134,7 @@ func (c *Cost) expected(x, grad []float64) (cost float64, logarithmic bool) {
 	return cost, false
 }
 
-// At is what an experiment is expected to cost at a point of the unit cube.
+// At returns the predicted cost of an experiment at a point of the unit cube.
 func (c *Cost) At(x []float64) events.Prediction {
 	cost, logarithmic := c.expected(x, nil)
 	if !logarithmic {

@@ -17,19 +17,19 @@ import (
 const (
 	// joint is the number of joint draws that probabilities are shares of.
 	joint = 256
-	// banded is how many of them the band of a curve is made from.
+	// banded is the number of them that the band of a curve is made from.
 	banded = 64
-	// leastVariance is the part of a quantity's prior variance below which what is
-	// left of a point's is rounding.
+	// leastVariance is the fraction of a quantity's prior variance below which a point's
+	// remaining variance is rounding.
 	leastVariance = 1e-8
 )
 
 const (
-	// many is how many compositions are drawn together at most: their covariances take
-	// room by the square, 812 MB at 5,000 of two objectives, and time by the cube.
+	// many is the largest number of compositions drawn together: their covariances take memory
+	// by the square, 812 MB at 5,000 of two objectives, and time by the cube.
 	many = 500
-	// surely is how many standard deviations a composition is behind another one where
-	// no draw has it before: that it is in one is less probable than 1 in a million.
+	// surely is the distance behind another composition, in standard deviations, from which no
+	// draw has a composition ahead of it: the probability of that is below 1 in a million.
 	surely = 5
 	// surelyKept is the probability of keeping the constraints from which on there is a
 	// draw without that hardly ever.
@@ -38,8 +38,8 @@ const (
 
 // near returns the compositions that are drawn, in order. Up to many they are all; of more
 // those that no earlier one is surely better than in all objectives, and that are not surely
-// worse than is of interest: the others change neither the front nor what it covered at any
-// time. Where that leaves too many, it is taken for sure with less.
+// worse than is of interest: the others change neither the front nor the hypervolume that it
+// covered at any time. If that leaves too many, a smaller distance counts as sure.
 func (p *Problem) near(s *Standing, distinct [][]int) [][]int {
 	if len(distinct) <= many {
 		return distinct
@@ -70,7 +70,7 @@ func (p *Problem) near(s *Standing, distinct [][]int) [][]int {
 // contenders are the compositions that no earlier one is better than by so many standard
 // deviations of both in each objective, the first of all at least.
 func (s *Standing) contenders(distinct [][]int, sds [][]float64, sigmas float64) (kept [][]int) {
-	var fence [][]float64 // what is surely reached
+	var fence [][]float64 // points that are surely reached
 	for i, c := range distinct {
 		low, high := slices.Clone(s.Scores[c[0]]), slices.Clone(s.Scores[c[0]])
 		for k, sd := range sds[i] {
@@ -216,19 +216,18 @@ func quantile(sorted []float64, at float64) float64 {
 // together is the number of draws behind [Problem.Together].
 const together = 4096
 
-// Jointly is what the models say of a composition, with a correlation of two quantities or
-// without.
+// Jointly is the models' joint prediction for a composition, with a correlation of two
+// quantities or without.
 type Jointly struct {
-	// Feasible is the probability that all judged constraints are kept, 1 where there are
-	// none; SD the standard deviation of the value that is sought, where it is computed.
+	// Feasible is the probability that all judged constraints are kept, 1 without constraints;
+	// SD the standard deviation of the objective, if it is computed.
 	Feasible, SD float64
 }
 
-// Together is what is expected at a point of the unit cube by draws of the quantities'
-// posteriors: with all quantities independent of each other, as the models take them,
-// and with errors of two quantities that have the correlation r, in their own
-// directions. Both are of the same draws, so that their difference is hardly that of
-// chance.
+// Together predicts a point of the unit cube by draws of the quantities' posteriors: with all
+// quantities independent of each other, as the models take them, and with errors of two
+// quantities that have the correlation r, in their own directions. Both are of the same draws,
+// so that their difference is hardly that of chance.
 func (p *Problem) Together(x []float64, first, second string, r float64) (independent, correlated Jointly, err error) {
 	a, b := slices.Index(p.Quantities, first), slices.Index(p.Quantities, second)
 	if a < 0 || b < 0 {
@@ -260,8 +259,8 @@ type jointly struct {
 	means, sds, arguments []float64
 }
 
-// of reads the draws, each of standard normal values of the quantities. Draws in which
-// what is sought has no finite value are not among those of its spread.
+// of reads the draws, each of standard normal values of the quantities. Draws in which the
+// objective has no finite value do not count for its spread.
 func (d *jointly) of(normals [][]float64) (out Jointly) {
 	var values []float64
 	for _, z := range normals {

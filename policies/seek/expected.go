@@ -15,9 +15,9 @@ import (
 // weights of two, 36 of three, 35 of four.
 var divisions = map[int]int{2: 31, 3: 7, 4: 4}
 
-// Weights are those by which the front that the models expect is looked for, evenly
-// over the simplex (Das and Dennis 1998, §2). Those of one objective alone come
-// first, since the others are measured by what they find.
+// Weights are those of the searches for the front that the models expect, evenly over the
+// simplex (Das and Dennis 1998, §2). Those of one objective alone come first, since the others
+// are measured by their results.
 func Weights(objectives int) (weights [][]float64) {
 	n := divisions[objectives]
 	var add func(before []int, left int)
@@ -66,7 +66,7 @@ type Scalarizer struct {
 	memory  map[string]seen
 }
 
-// seen is what was found at a point.
+// seen holds the scores and the price found at a point.
 type seen struct {
 	scores []float64
 	price  float64
@@ -118,8 +118,8 @@ func (z *Scalarizer) learn(scores []float64) {
 	}
 }
 
-// at returns the scores at a point, and the price of what is not feasible there.
-// Searches by several weights begin at the same points.
+// at returns the scores at a point, and the price of its infeasibility. Searches by several
+// weights begin at the same points.
 func (z *Scalarizer) at(x []float64) seen {
 	key := make([]byte, 0, 8*len(x))
 	for _, v := range x {
@@ -201,9 +201,9 @@ func (z *Scalarizer) slopesAt(x []float64) seen {
 	return s
 }
 
-// Expect returns the front of what searches found: points of the unit cube, with
-// their compositions. Those that are rather infeasible, not beyond the reference, or
-// worse than another one are left out.
+// Expect returns the front of the searches' results: points of the unit cube, with their
+// compositions. Those that are rather infeasible, not beyond the reference, or worse than
+// another one are left out.
 func (z *Scalarizer) Expect(s *Standing, found [][]float64, points []definition.Point) []Expected {
 	var which []int
 	var scores [][]float64

@@ -10,9 +10,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Front is what is known of the front of a trade-off: the compositions that are
-// better than every other one in some respect, feasible, and better than the
-// reference in every objective. Values are in the user's units.
+// Front is the estimated front of a trade-off: the compositions that are better than every
+// other one in some respect, feasible, and better than the reference in every objective. Values
+// are in the user's units.
 type Front struct {
 	Objectives []Traded `json:"objectives"`
 	// Members are the measured compositions that are on the front and feasible with
@@ -29,8 +29,8 @@ type Front struct {
 	// Closest is the measured composition that comes closest to being feasible; nil
 	// where one is rather feasible than not.
 	Closest *Closest `json:"closest,omitempty"`
-	// Hypervolume is what the posterior means of the measured compositions cover
-	// beyond the reference, in the product of the units that the models work in.
+	// Hypervolume is that of the measured compositions' posterior means beyond the reference,
+	// in the product of the units that the models work in.
 	Hypervolume float64 `json:"hypervolume"`
 	// Curve is the hypervolume after each experiment, by the models and the
 	// reference of today.
@@ -129,8 +129,8 @@ type Expected struct {
 // leastOnFront is the probability from which on a composition is a member.
 const leastOnFront = 0.05
 
-// Front returns what is known of the front, but for what the models expect beyond
-// what was measured. It is deterministic.
+// Front returns the estimated front, without the models' expectations beyond the measured
+// compositions. It is deterministic.
 func (p *Problem) Front(state *campaign.State, s *Standing) (*Front, error) {
 	f := &Front{
 		Members: []Member{}, Others: []Member{}, Expected: []Expected{},
@@ -198,8 +198,8 @@ func (s *Standing) Compromise(farther float64, marked []bool) string {
 	return s.Measured[s.Front[best]].Experiment
 }
 
-// distinct are the indices of what was measured, composition by composition: those
-// of one are in one list, in the order of their experiments.
+// distinct returns the indices of the measurements, composition by composition: those of one
+// are in one list, in the order of their experiments.
 func (s *Standing) distinct() (compositions [][]int) {
 	for i, m := range s.Measured {
 		at := slices.IndexFunc(compositions, func(c []int) bool { return slices.Equal(s.Measured[c[0]].X, m.X) })
@@ -212,8 +212,7 @@ func (s *Standing) distinct() (compositions [][]int) {
 	return compositions
 }
 
-// members are the compositions, of which those on the front with the given
-// probabilities.
+// members returns the compositions; those on the front have the given probabilities.
 func (p *Problem) members(state *campaign.State, s *Standing, distinct [][]int, onFront []float64) ([]Member, error) {
 	w, err := p.NewPredictor()
 	if err != nil {
@@ -239,7 +238,7 @@ func (p *Problem) members(state *campaign.State, s *Standing, distinct [][]int, 
 	return members, nil
 }
 
-// share says what members alone hold of the hypervolume, of all compositions.
+// share fills in each member's own part of the hypervolume, of all compositions.
 func (s *Standing) share(members []Member, of, distinct [][]int) {
 	var counting [][]float64
 	place := make(map[int]int, len(distinct))
@@ -257,10 +256,10 @@ func (s *Standing) share(members []Member, of, distinct [][]int) {
 	}
 }
 
-// Compositions is how many compositions were measured.
+// Compositions is the number of measured compositions.
 func (f *Front) Compositions() int { return len(f.Members) + len(f.Others) + f.Behind }
 
-// believed orders what is expected of quantities: the objectives first.
+// believed orders the predictions of quantities: the objectives first.
 func (p *Problem) believed(quantities []events.QuantityPrediction) []Believed {
 	place := func(q events.QuantityPrediction) int {
 		k := slices.IndexFunc(p.Aims, func(a Aim) bool { return a.Name == q.Quantity })
@@ -278,7 +277,7 @@ func (p *Problem) believed(quantities []events.QuantityPrediction) []Believed {
 	return out
 }
 
-// read adds what was measured.
+// read adds the measurements.
 func (m *Member) read(state *campaign.State, experiments []*campaign.Experiment) {
 	for i := range m.Quantities {
 		q, sum, n := &m.Quantities[i], 0.0, 0

@@ -38,10 +38,9 @@ func (p *Problem) Measured() (all []Measured) {
 	return all
 }
 
-// Standing is where a trade-off stands: by the posterior means of what was
-// measured. Scores are the objectives as their models have them, so logarithms
-// where a quantity has that scale, and all MAXIMIZED: the negative of what is
-// minimized.
+// Standing is the present state of a trade-off, by the posterior means at the measured
+// compositions. Scores are the objectives as their models have them, so logarithms where a
+// quantity has that scale, and all MAXIMIZED: a minimized objective is negated.
 type Standing struct {
 	Measured []Measured
 	Scores   [][]float64
@@ -125,9 +124,9 @@ func (p *Problem) Standing() (*Standing, error) {
 	return s, nil
 }
 
-// belowCaps takes an inferred reference to where something lies between it and a
-// bound against the objective's direction. That is beyond the bound where nothing
-// that was measured keeps it: then all within a range of what was measured counts.
+// belowCaps moves an inferred reference until something lies between it and a bound against the
+// objective's direction. The reference then lies beyond the bound if no measurement keeps it:
+// then all within a range of the measurements counts.
 func (p *Problem) belowCaps(reference []float64, measured [][]float64) {
 	least := p.least()
 	for k, a := range p.Aims {
@@ -181,7 +180,7 @@ func (p *Problem) worst() []float64 {
 	return worst
 }
 
-// orLeast is x, and the least number where it is none.
+// orLeast returns x, or −∞ for NaN.
 func orLeast(x float64) float64 {
 	if math.IsNaN(x) {
 		return math.Inf(-1)
@@ -189,10 +188,10 @@ func orLeast(x float64) float64 {
 	return x
 }
 
-// level are the scores of the modelled objectives that are constant. Their models
-// have a spread that nothing was measured of: with it nine of twelve compositions
-// would be on a front that one objective alone decides. Where none varies there is
-// no level: everything is to be found.
+// level returns the scores of the modelled objectives that are constant. Their models have a
+// spread that no measurement shows: with it nine of twelve compositions would be on a front
+// that one objective alone decides. Without an objective that varies it is empty: everything is
+// still to be found.
 func (p *Problem) level(s *Standing) map[int]float64 {
 	level, constant := make(map[int]float64), 0
 	for k, a := range p.Aims {
@@ -278,7 +277,7 @@ func (s *Standing) Against(reference []float64, counts func(experiment string) b
 	return some
 }
 
-// front returns the front of the first n, and what it covers.
+// front returns the front of the first n, and the hypervolume it covers.
 func (s *Standing) front(n int) (front []int, covered float64) {
 	var points [][]float64
 	var which []int
@@ -318,9 +317,9 @@ func (p *Problem) bound(constraint int) (aim int, bound formula.Range, ok bool) 
 	return aim, bound, ok && aim >= 0
 }
 
-// strictest is the strictest bound on an objective, in the user's unit: in its own
-// direction, or against it. What is modelled by its logarithm is never 0 or less, and
-// has no bound there.
+// strictest is the strictest bound on an objective, in the user's unit: in its own direction,
+// or against it. A quantity modelled by its logarithm is never 0 or less, and has no bound
+// there.
 func (p *Problem) strictest(of Aim, own bool) (value float64, ok bool) {
 	for _, c := range p.required {
 		aim, bound, on := p.bound(c)
@@ -341,8 +340,8 @@ func (p *Problem) strictest(of Aim, own bool) (value float64, ok bool) {
 	return value, ok
 }
 
-// objective is one of a trade-off as its improvement takes it: in the standardized
-// values of its model.
+// objective returns an objective of a trade-off in the form of its improvement: in the
+// standardized values of its model.
 func (p *Problem) objective(k int, a Aim, s *Standing) ehvi.Objective {
 	reference := p.unsigned(k, s.Reference[k])
 	if a.Model < 0 {
@@ -385,8 +384,8 @@ func (p *Problem) Volume(s *Standing) float64 {
 	return volume
 }
 
-// spread is the range of an objective that follows from the parameters, over what
-// was measured; 1 where that has none.
+// spread is the range of an objective that follows from the parameters, over the measured
+// compositions; 1 if it is constant there.
 func (p *Problem) spread(k int, s *Standing) float64 {
 	least, most := math.Inf(1), math.Inf(-1)
 	for _, score := range s.Scores {
@@ -400,8 +399,8 @@ func (p *Problem) spread(k int, s *Standing) float64 {
 	return most - least
 }
 
-// beyondInterest is by how many ranges an objective is behind the reference where it
-// has no value.
+// beyondInterest is the distance of an objective without a value behind the reference, in
+// ranges.
 const beyondInterest = 100
 
 // known is an objective that follows from the parameters, in units of its range, as

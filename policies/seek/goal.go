@@ -16,8 +16,8 @@ type goal interface {
 	// names are those of the quantities that it depends on, and of others: of parameters,
 	// and of values at the reference composition.
 	names() []string
-	// bind sets a problem's objective as a function of arguments with these names, or
-	// its Aims or Compared, of which none is a function by itself.
+	// bind sets a problem's objective as a function of arguments with these names, or its Aims
+	// or Compared, neither of them a function by itself.
 	bind(b *builder, arguments []string) error
 }
 
@@ -85,7 +85,7 @@ func (f front) bind(b *builder, arguments []string) (err error) {
 	return err
 }
 
-// preferred are the quantities of what an expert prefers.
+// preferred are the quantities that an expert's preference is about.
 type preferred []string
 
 func (p preferred) names() []string { return p }

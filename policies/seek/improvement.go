@@ -8,14 +8,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 )
 
-// Improvement is the noisy expected improvement of a trade-off's hypervolume on what
-// was measured and what is under way, under the constraints:
+// Improvement is the noisy expected improvement of a trade-off's hypervolume on the experiments
+// measured and under way, under the constraints:
 //
 //	(1/S)·Σ_s EHVI_s(x)·P_s(x),
 //
-// P_s the probability that the constraints are kept, given what member s supposes of
-// all quantities. Bounds on one objective are part of EHVI, exactly. It is a
-// workspace: one goroutine uses it at a time.
+// P_s the probability that the constraints are kept, given the values of all quantities in
+// member s. Bounds on one objective are part of EHVI, exactly. It is a workspace: one goroutine
+// uses it at a time.
 type Improvement struct {
 	problem *Problem
 	noisy   *ehvi.Noisy
@@ -25,7 +25,7 @@ type Improvement struct {
 	seed    uint64
 }
 
-// Improvement returns the improvement on what was measured and what is under way.
+// Improvement returns the improvement on the experiments measured and under way.
 func (p *Problem) Improvement(
 	s *Standing, underWay [][]float64, members int, seed uint64,
 ) (*Improvement, error) {
@@ -127,7 +127,7 @@ func (i *Improvement) prepare() error {
 	return nil
 }
 
-// set reads the models at a point, with slopes where they are asked for.
+// set reads the models at a point, with slopes if they are requested.
 func (w *kept) set(p *Problem, x []float64, slopes bool) {
 	p.ParametersAt(w.at.Parameters, x)
 	for k, of := range w.predictors {
@@ -153,8 +153,8 @@ func (w *kept) addGrad(p *Problem, grad []float64) {
 	p.AddGrad(grad, w.gradient.Parameters, 1)
 }
 
-// feasible says whether a draw keeps some constraints: values are standardized ones of
-// the quantities, whose models are in an order, −1 for one that has none.
+// feasible reports whether a draw keeps some constraints: values are standardized ones of the
+// quantities, whose models are in an order, −1 for one that has none.
 func (p *Problem) feasible(constraints []composite.Function, order []int) func(x, values []float64) bool {
 	arguments := make([]float64, len(p.Quantities)+p.problem.Parameters)
 	return func(x, values []float64) bool {

@@ -8,10 +8,10 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// informed moves a computed objective by what answers about the whole say, which enter no
-// model of a quantity: they are data of a model of its values. With the means and
-// standard deviations of that model without the answers, μ₀ and σ₀, and with them, μ₁ and
-// σ₁, in the user's units, the objective g of the quantities is taken to be
+// informed moves a computed objective by the answers about the whole, which enter no model of a
+// quantity: they are data of a model of its values. With the means and standard deviations of
+// that model without the answers, μ₀ and σ₀, and with them, μ₁ and σ₁, in the user's units, the
+// objective g of the quantities is taken to be
 //
 //	μ₁(x) + ρ(x)·(g − μ₀(x)),   ρ = σ₁/σ₀.
 //
@@ -21,7 +21,7 @@ import (
 type informed struct {
 	without, with quantity.Predictor
 	scale         composite.Scale
-	least         float64 // standard deviation of what is known
+	least         float64 // standard deviation of a known value
 	// of the point that was last read:
 	shift, ratio   float64
 	dShift, dRatio []float64
@@ -70,8 +70,8 @@ func (t *informed) read(x []float64) {
 	}
 }
 
-// addGrad adds what follows from derivatives by the shift and by the ratio, times a
-// factor, at the point that was last read.
+// addGrad adds the contribution of derivatives by the shift and by the ratio, times a factor,
+// at the point that was last read.
 func (t *informed) addGrad(grad []float64, byShift, byRatio, factor float64) {
 	for j := range grad {
 		grad[j] += float64(factor * (float64(byShift*t.dShift[j]) + float64(byRatio*t.dRatio[j])))

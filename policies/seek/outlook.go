@@ -10,18 +10,18 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// Outlook is what the models say of a composition.
+// Outlook is the models' prediction for a composition.
 type Outlook struct {
-	// Quantities are what is expected of each, those aims that follow from the
-	// parameters among them, where they have a finite value.
+	// Quantities holds the prediction of each, including aims that follow from the parameters,
+	// where they have a finite value.
 	Quantities []events.QuantityPrediction
 	// Value is the objective where it is computed; nil where it is not, and where
 	// it has no finite value.
 	Value *events.Prediction
 	// Interval is the central 90 % of it, of the best composition alone.
 	Interval *events.Interval
-	// Feasible is the probability that all constraints are kept that can be
-	// judged; nil where there are none.
+	// Feasible is the probability that all constraints that can be judged are kept; nil without
+	// constraints.
 	Feasible *events.Feasible
 }
 
@@ -73,7 +73,7 @@ const leastSD = 1e-7
 // spreadOf is the standard deviation of a model's prior, standardized.
 func (p *Problem) spreadOf(model int) float64 { return math.Sqrt(p.Models[model].Fit.OutputScale) }
 
-// set reads the models at a point, with slopes where they are asked for.
+// set reads the models at a point, with slopes if they are requested.
 func (w *Predictor) set(x []float64, slopes bool) {
 	w.problem.ParametersAt(w.at.Parameters, x)
 	for k, p := range w.predictors {
@@ -130,9 +130,9 @@ func (w *Predictor) At(x []float64) Outlook {
 	return out
 }
 
-// FeasibleGiven returns how probably the constraints are kept at a point where the
-// problem's quantities have the given standardized means and standard deviations, in
-// its order: 1 where there are none.
+// FeasibleGiven returns how probably the constraints are kept at a point where the problem's
+// quantities have the given standardized means and standard deviations, in its order: 1 without
+// constraints.
 func (w *Predictor) FeasibleGiven(x, means, sds []float64) float64 {
 	w.problem.ParametersAt(w.at.Parameters, x)
 	for k, mean := range means {

@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
-// Preferences are what an expert is expected to think of the outcomes that were
-// measured: of what the models believe of each, where each quantity has a value.
+// Preferences are an expert's predicted preferences among the measured outcomes: among the
+// models' estimates of each that has a value of every quantity.
 type Preferences struct {
 	Measured []Measured
 	// Outcomes are the posterior means of the quantities, standardized.
@@ -29,7 +29,7 @@ type Preferences struct {
 	joint *gp.Joint
 }
 
-// Preferences returns them, given what is known of the expert's utility.
+// Preferences returns them for a model of the expert's utility.
 func (p *Problem) Preferences(ctx context.Context, known *preference.Outcomes) (*Preferences, error) {
 	out := new(Preferences)
 	expected := p.NewCompared(known.Standard)

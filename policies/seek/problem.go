@@ -1,7 +1,7 @@
-// Package seek is the objective of a set of quantities, and what is required of them, as
+// Package seek is the objective of a set of quantities, and the constraints on them, as
 // functions of their models: one quantity, a formula or a desirability of several, a front, or
-// what an expert prefers. Acquisitions, draws and hypervolumes of them are here; which of those
-// chooses an experiment is the matter of packages next and bope.
+// an expert's preference. Acquisitions, draws and hypervolumes of them are here; packages next
+// and bope decide which of those chooses an experiment.
 package seek
 
 import (
@@ -19,14 +19,13 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Problem is what a campaign seeks of several quantities, and what it requires
-// of them, as functions of their models: the quantities that have one are the
-// first arguments of each function, then come the numeric parameters, then the
-// values at the reference composition. Its functions are workspaces: one goroutine
-// uses it, and what its methods make, at a time.
+// Problem is the objective of a campaign of several quantities, and the constraints on them, as
+// functions of their models: the quantities that have one are the first arguments of each
+// function, then come the numeric parameters, then the values at the reference composition. Its
+// functions are workspaces: one goroutine at a time uses it and the results of its methods.
 type Problem struct {
-	// Quantities are the names of those that what is sought or required depends
-	// on, in the order of the definition; Models are theirs, none of them nil.
+	// Quantities names the quantities that the objective or a constraint depends on, in the
+	// order of the definition; Models are theirs, none of them nil.
 	Quantities []string
 	Models     []*quantity.Model
 	// Aims are the objectives of a trade-off; none where one value is sought.
@@ -34,7 +33,7 @@ type Problem struct {
 	// Compared are the quantities among which an expert has preferences; none where
 	// something else is sought.
 	Compared []Aim
-	// Waiting says which constraints cannot be judged yet, and why.
+	// Waiting lists the constraints that cannot be judged yet, and why.
 	Waiting []Waiting
 	// Spreads keeps the spread that the model of a constant objective has, as decisions
 	// of version 2 did.
@@ -62,15 +61,14 @@ type Aim struct {
 	// Model is the place of its model among the problem's; -1 where the quantity
 	// follows from the parameters.
 	Model int
-	// function is what it follows by; nil of a quantity that is modelled.
+	// function computes it; nil for a quantity that is modelled.
 	function composite.Function
 }
 
-// NewProblem returns the problem of a campaign whose sought quantity has the given
-// model; nil where it requires nothing of others and seeks one quantity, or what is
-// computed of too many (see [computed.ByModels]). A constraint
-// on a quantity without a model waits for one. It fails where the definition
-// cannot be read, and where a quantity that is sought has no model.
+// NewProblem returns the problem of a campaign whose sought quantity has the given model; nil
+// without constraints on other quantities if the objective is one quantity, or is computed from
+// too many (see [computed.ByModels]). A constraint on a quantity without a model waits for one.
+// It fails if the definition cannot be read, or if an objective has no model.
 func NewProblem(
 	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Problem, error) {
@@ -146,7 +144,8 @@ func (b *builder) atReference(f *formula.Formula) map[string]*formula.Formula {
 	return of
 }
 
-// formulas reads the constraints, with what follows from the parameters in its place.
+// formulas reads the constraints, with quantities that follow from the parameters replaced by
+// their formulas.
 func (b *builder) formulas() (required []*formula.Formula, err error) {
 	required = make([]*formula.Formula, len(b.constraints))
 	for i, c := range b.constraints {
@@ -198,7 +197,7 @@ func (b *builder) need(needed map[string]bool, names []string) {
 	}
 }
 
-// lacks says why a constraint on some names cannot be judged yet; "" where it can.
+// lacks gives the reason that a constraint on some names cannot be judged yet; "" if it can.
 func (b *builder) lacks(names []string) string {
 	for _, name := range names {
 		of, relative := strings.CutPrefix(name, formula.Reference+".")
@@ -212,9 +211,9 @@ func (b *builder) lacks(names []string) string {
 	return ""
 }
 
-// reference is the reference composition, nil where it is not there yet: of an
-// experiment that was measured the one that was made, of another the one that was
-// asked for, of which the models expect something too.
+// reference is the reference composition, nil if it is not there yet: for a measured experiment
+// the composition that was made; for another the requested one, which the models can predict
+// too.
 func (b *builder) reference() definition.Point {
 	r := b.def.Reference
 	if r.Composition != nil {
@@ -230,8 +229,8 @@ func (b *builder) reference() definition.Point {
 	return x.Parameters
 }
 
-// atReferenceValue is the value of a name at the reference composition: of a
-// quantity what its model expects.
+// atReferenceValue is the value of a name at the reference composition: for a quantity its
+// model's prediction.
 func (b *builder) atReferenceValue(name string) (float64, error) {
 	at := b.reference()
 	if b.def.Quantity(name) == nil {
@@ -324,8 +323,8 @@ func (b *builder) limit(constraint int) (limit *composite.Limit, ok bool) {
 	return limit, true
 }
 
-// Functions are what is sought and required; nothing is sought where there is a
-// trade-off. Points of the mixtures that are made of them have the seed.
+// Functions returns the objective and the constraints; a trade-off has no single objective.
+// seed is for the points of the mixtures that are made of them.
 func (p *Problem) Functions(seed uint64) composite.Problem {
 	functions := p.problem
 	functions.Seed = seed
@@ -344,8 +343,8 @@ func (p *Problem) ParametersAt(dst, x []float64) {
 	}
 }
 
-// AddGrad adds to a gradient in the unit cube what follows from derivatives by the
-// parameters, times a factor, at the point of the last [Problem.ParametersAt].
+// AddGrad adds the contribution of derivatives by the parameters, times a factor, at the point
+// of the last [Problem.ParametersAt], to a gradient in the unit cube.
 func (p *Problem) AddGrad(grad, byParameter []float64, factor float64) {
 	p.axes.addGrad(grad, byParameter, factor)
 	if t := p.informed; t != nil {

@@ -14,10 +14,10 @@ type Reached struct {
 	Probability float64
 }
 
-// ReachedBy returns the measured composition that most probably keeps all bounds of
-// the campaign's target (see [definition.Stop]), by the models of what it seeks and
-// of its other quantities: nil where none does with [definition.DefaultConfidence]
-// that also keeps the constraints with theirs, and while a bound cannot be judged.
+// ReachedBy returns the measured composition that most probably keeps all bounds of the
+// campaign's target (see [definition.Stop]), by the models of its objective and of its other
+// quantities: nil where none does with [definition.DefaultConfidence] that also keeps the
+// constraints with theirs, and while a bound cannot be judged.
 func ReachedBy(
 	s *campaign.State, sp *space.Space, models quantity.Models,
 ) (*Reached, error) {

@@ -9,19 +9,19 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Share is how much of something is a quantity's.
+// Share is a quantity's part of a whole.
 type Share struct {
 	Quantity string  `json:"quantity"`
 	Share    float64 `json:"share"`
 }
 
-// Worth says why a composition is worth an experiment: shares add up to 1.
+// Worth gives the reasons that a composition is worth an experiment: shares add up to 1.
 type Worth struct {
-	// Gain is, of a trade-off, for the sake of which quantity the front is expected
-	// to gain: |∂ ln EHVI/∂μ_k|·σ_k over the sum, on the front of posterior means.
+	// Gain is, for a trade-off, each quantity's share of the front's expected gain: |∂ ln
+	// EHVI/∂μ_k|·σ_k over the sum, on the front of posterior means.
 	Gain []Share `json:"gain,omitempty"`
-	// Uncertainty is, of an objective that is computed, from which quantity it
-	// comes: to first order, of the variance.
+	// Uncertainty is, for a computed objective, each quantity's share of its variance, to first
+	// order.
 	Uncertainty []Share `json:"uncertainty,omitempty"`
 }
 
@@ -55,8 +55,8 @@ func WorthOf(
 	return nil, nil
 }
 
-// leastShare is the standard deviation, in units of the range that was measured,
-// that stands for that of what is known.
+// leastShare is the standard deviation, in units of the range that was measured, that stands
+// for that of a known value.
 const leastShare = 1e-7
 
 // gain returns the shares of a gain where the predictor was set.

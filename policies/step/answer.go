@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Answered runs what the expert has just answered in this turn, whichever
-// policy asked: the composition they accepted, or the one they chose.
+// Answered runs the expert's latest answer in this turn, whichever policy asked: the
+// composition they accepted, or the one they chose.
 func (s *Step) Answered(d policies.Decision) (policies.Decision, error) {
 	d, err := s.Accepted(d)
 	if err != nil || d.Made() {
@@ -44,9 +44,8 @@ func (s *Step) Accepted(d policies.Decision) (policies.Decision, error) {
 		fmt.Sprintf("%s accepted it (%s).", q.Expert, q.ID)), nil
 }
 
-// Chosen runs what the expert has just chosen, or the unaided candidate where
-// they could not tell. A belief that cannot be used costs the candidate its
-// bounds, not its experiment.
+// Chosen runs the expert's latest choice, or the unaided candidate if they could not tell. A
+// belief that cannot be used costs the candidate its bounds, not its experiment.
 func (s *Step) Chosen(d policies.Decision) (policies.Decision, error) {
 	q := turn.Last(s.Turn)
 	if q == nil || q.Form != events.FormComparison {

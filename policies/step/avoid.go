@@ -15,19 +15,17 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// What a candidate must keep away from, besides what is excluded:
+// A candidate must keep away, besides the excluded regions, from:
 //
-//   - Experiments under way, but for those that an exclusion has put outside the
-//     space since. The objective model expects their results
-//     (Desautels et al. 2014): their mean stays, what is unknown around them
-//     goes, so that the next candidate is worth an experiment next to them.
-//     A barrier keeps it from being the same composition all the same.
-//   - Experiments that are measured, and whose value of what is sought is still to
-//     arrive: the same, for the model of that value. It is another quantity that
-//     arrives later: see awaiting.
-//   - Compositions that only ever failed: the same barrier. So it is with those that
-//     something else was made of, which lies outside the space: a device that goes
-//     too far does so again.
+//   - Experiments under way, but for those that an exclusion has put outside the space since.
+//     The objective model expects their results (Desautels et al. 2014): their mean stays, the
+//     uncertainty around them goes, so that the next candidate is worth an experiment next to
+//     them. A barrier keeps it from being the very same composition.
+//   - Experiments that are measured, but whose objective is still to arrive: the same, for its
+//     model. If it is another quantity that arrives later, see awaiting.
+//   - Compositions that only ever failed: the same barrier. The same holds for those in whose
+//     place another composition, outside the space, was made: a device that goes too far does
+//     so again.
 //   - Where experiments fail: −ln P(x) of the feasibility model is added to the
 //     acquisition. To −log EI that is exactly constrained expected improvement
 //     (Gardner et al. 2014, Eq. 5). To a confidence bound or a draw it is a barrier
@@ -41,7 +39,7 @@ const barrierReach = 0.02
 // barrierFloor bounds a barrier at −ln of it, so that it stays a number.
 const barrierFloor = 1e-9
 
-// avoidance is what candidates keep away from.
+// avoidance holds the experiments and compositions that candidates keep away from.
 type avoidance struct {
 	// pending and failed are the keys of the compositions under way, and of
 	// those that only ever failed; points are all of them in the unit cube.
@@ -49,8 +47,8 @@ type avoidance struct {
 	points          [][]float64
 	// underWay are the points of pending ones alone.
 	underWay [][]float64
-	// awaited are experiments that are measured, and of which quantities other
-	// than what is sought are still to arrive.
+	// awaited are measured experiments with quantities, other than the objective, that are
+	// still to arrive.
 	awaited []awaited
 }
 
@@ -60,10 +58,9 @@ type awaited struct {
 	quantities []string
 }
 
-// avoided returns what candidates keep away from. Without a feasibility model
-// failures are avoided in another way, see pessimistic. A composition that was
-// measured at least once does not count as failed, whatever happened to it
-// elsewhere.
+// avoided returns the experiments and compositions that candidates keep away from. Without a
+// feasibility model failures are avoided in another way, see pessimistic. A composition that
+// was measured at least once does not count as failed, even if it failed at other times.
 func avoided(v policies.View) (avoidance, error) {
 	a := avoidance{pending: make(map[string]bool), failed: make(map[string]bool)}
 	measured, err := keys(v, isMeasured)
@@ -112,14 +109,14 @@ func avoided(v policies.View) (avoidance, error) {
 	return a, nil
 }
 
-// isMeasured reports whether an experiment has a result: what failed is to be avoided,
-// also where it gave values, and so is an experiment that went astray.
+// isMeasured reports whether an experiment has a result: a failed one is to be avoided even if
+// it gave values, and so is an experiment that went astray.
 func isMeasured(x *campaign.Experiment) bool { return x.Status == campaign.Measured && !x.Astray }
 
-// await notes what is still to arrive of a measured experiment. Where that is what
-// is sought, or a quantity that it is computed from, the model of what is sought
-// lacks the experiment, and counts it as under way. Models of the other
-// quantities have it, so that it is not expected of them again.
+// await notes the quantities of a measured experiment that are still to arrive. If one of them
+// is the objective, or a quantity that it is computed from, the objective's model lacks the
+// experiment, and counts it as under way. Models of the other quantities have it, and do not
+// expect it again.
 func (a *avoidance) await(v policies.View, x *campaign.Experiment) error {
 	late := v.Campaign.Awaited(x)
 	if late == nil || x.Outside != "" {
@@ -158,9 +155,9 @@ func (a *avoidance) awaiting(quantities []string) (points [][]float64) {
 	return points
 }
 
-// Find returns the composition to measure at which an acquisition is smallest:
-// it respects what is feasible and keeps away from what is under way or only
-// ever failed. starts are searched from besides the measured compositions.
+// Find returns the composition to measure at which an acquisition is smallest: it respects
+// feasibility and keeps away from compositions that are under way or only ever failed. starts
+// are searched from besides the measured compositions.
 //
 // A list of candidates needs no barrier: compositions to avoid are left out by
 // their keys.
@@ -195,8 +192,7 @@ func (s *Step) Find(
 	}
 }
 
-// withFeasibility adds to an acquisition what is learned of where experiments fail;
-// nil stays nil.
+// withFeasibility adds the feasibility model's penalty to an acquisition; nil stays nil.
 func (s *Step) withFeasibility(f next.Acquisition) next.Acquisition {
 	if f == nil || s.View.Feasibility == nil {
 		return f
@@ -218,13 +214,12 @@ func (a avoidance) clear(x []float64, distance float64) bool {
 	return true
 }
 
-// fewSamples is how many compositions are drawn where a search finds none away
-// from what is avoided.
+// fewSamples is the number of compositions drawn if a search finds none outside the avoided
+// ones.
 const fewSamples = 64
 
-// elsewhere is the last resort in a space that is hardly larger than what is
-// avoided: the best of some compositions that are not avoided themselves, or
-// the given one where there is none. The one given may be under way already; it
+// elsewhere is the last resort in a space with hardly a composition that is not avoided: the
+// best of some that are not, or else the given one. The one given may be under way already; it
 // is measured once more rather than nothing.
 func (s *Step) elsewhere(f next.Acquisition, which Search, otherwise search.Result) (search.Result, error) {
 	points, err := s.sample(fewSamples, s.seed+uint64(which))
@@ -329,11 +324,10 @@ func (s *Step) likelihood(d policies.Decision) (policies.Decision, error) {
 	return d, nil
 }
 
-// pessimistic returns the objective model with each composition that only ever
-// failed taken to be as bad as the worst result: a failure is not an
-// observation of the objective, but suggesting it again would be no use. It is
-// what campaigns do that do not want a model of what is feasible; with one, the
-// objective learns nothing that was not measured.
+// pessimistic returns the objective model with each composition that only ever failed taken to
+// be as bad as the worst result: a failure is not an observation of the objective, but
+// suggesting it again would be no use. Campaigns without a feasibility model do this; with one,
+// the objective learns nothing that was not measured.
 func pessimistic(ctx context.Context, v policies.View) (*quantity.Model, error) {
 	if v.Feasibility != nil {
 		return v.Objective(), nil

@@ -24,18 +24,16 @@ const (
 	SearchWorstCase Search = 3 // for the least pessimistic bound
 )
 
-// Minimize minimizes an acquisition over the space, from further starts besides
-// the measured compositions. It may end anywhere: see [Step.Find] for what is
-// to be measured.
+// Minimize minimizes an acquisition over the space, from further starts besides the measured
+// compositions. It may end anywhere: see [Step.Find] for the composition to measure.
 func (s *Step) Minimize(
 	ctx context.Context, f next.Acquisition, which Search, starts ...[]float64,
 ) (search.Result, error) {
 	return s.minimize(ctx, f, s.screen(which), which, nil, starts)
 }
 
-// minimize starts from the measured compositions and from what the rule knows
-// besides. The seed of the unaided candidate does not depend on the questions
-// that were asked: see unaidedSeed.
+// minimize starts from the measured compositions and from the rule's own starts. The seed of
+// the unaided candidate does not depend on the questions that were asked: see unaidedSeed.
 func (s *Step) minimize(
 	ctx context.Context,
 	f, screen next.Acquisition,
@@ -59,8 +57,7 @@ func (s *Step) minimize(
 	return search.MinimizeAtTarget(ctx, s.ways, s.View.Space, f, effort, seed, all, skip)
 }
 
-// composed is the acquisition of several quantities that a search is of, nil where
-// there is none.
+// composed is the acquisition of several quantities that a search minimizes, or nil.
 func (s *Step) composed(which Search) *next.Composed {
 	if which != SearchUnaided || s.several == nil {
 		return nil
@@ -68,7 +65,7 @@ func (s *Step) composed(which Search) *next.Composed {
 	return s.several.composed
 }
 
-// screen is what the starts of a search are compared by, nil for its acquisition.
+// screen is the function by which a search compares its starts, nil for its acquisition.
 func (s *Step) screen(which Search) next.Acquisition {
 	if composed := s.composed(which); composed != nil {
 		return composed.Screen
@@ -81,12 +78,12 @@ func (s *Step) Acquisition() (next.Acquisition, error) {
 	return s.AcquisitionOf(cmp.Or(s.rougher, s.View.Objective()))
 }
 
-// AcquisitionOf is what the rule makes of another model of the objective.
+// AcquisitionOf returns the rule's acquisition for another model of the objective.
 func (s *Step) AcquisitionOf(m *quantity.Model) (next.Acquisition, error) {
 	return s.AcquisitionWith(s.View.Models.With(m), false)
 }
 
-// Expecting returns a model that expects the results of what is under way.
+// Expecting returns a model that expects the results of the experiments under way.
 func (s *Step) Expecting(ctx context.Context, m *quantity.Model) (*quantity.Model, error) {
 	return m.Fantasize(ctx, s.avoid.underWay)
 }
@@ -110,18 +107,16 @@ func (s *Step) Unaided(
 	return d, unaided, nil
 }
 
-// Add appends a candidate to the decision with what the models say about it.
-// Where only the belief fails, which the error then wraps as ErrBelief, it is
-// added without.
+// Add appends a candidate to the decision with the models' predictions. If only the belief
+// fails, which the error then wraps as ErrBelief, it is added without.
 func (s *Step) Add(d policies.Decision, name string, r search.Result) (policies.Decision, error) {
 	c, err := s.describe(name, r)
 	d.Candidates = append(d.Candidates[:len(d.Candidates):len(d.Candidates)], c)
 	return d, err
 }
 
-// describe returns a candidate with what the models say about it. Bounds are in
-// the objective's unit: optimistic is the better one, since smaller is better
-// inside.
+// describe returns a candidate with the models' predictions. Bounds are in the objective's
+// unit: optimistic is the better one, since smaller is better inside.
 func (s *Step) describe(name string, r search.Result) (events.Candidate, error) {
 	model := s.View.Objective()
 	mean, sd := model.Posterior(r.X)

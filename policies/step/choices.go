@@ -12,8 +12,8 @@ import (
 	"github.com/campaignd/campaignd/projections"
 )
 
-// ChoiceGate goes on unaided where the expert's choices do not predict what is
-// measured. The test is recorded whether it closes the gate or not.
+// ChoiceGate goes on unaided if the expert's choices do not predict the measurements. The test
+// is recorded whether it closes the gate or not.
 func (s *Step) ChoiceGate(d policies.Decision, expert string) (policies.Decision, error) {
 	mean, sd, err := s.choices(expert)
 	if err != nil {
@@ -35,10 +35,9 @@ func (s *Step) ChoiceGate(d policies.Decision, expert string) (policies.Decision
 	return d, nil
 }
 
-// choices returns, for each pairwise choice of the expert, by how much the
-// objective model holds the chosen composition better, and the standard
-// deviation of that, in standardized units. The two values at a pair are
-// correlated, which is why the joint posterior is asked.
+// choices returns, for each pairwise choice of the expert, the objective model's mean advantage
+// of the chosen composition, and its standard deviation, in standardized units. They come from
+// the joint posterior, since the two values at a pair are correlated.
 func (s *Step) choices(expert string) (mean, sd []float64, err error) {
 	for i := range s.View.Campaign.Questions {
 		q := &s.View.Campaign.Questions[i]

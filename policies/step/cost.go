@@ -13,32 +13,31 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// What an experiment costs is weighed against what is expected of it: to an
-// acquisition −ln a is added α ln c, with the expected cost c, and α the share of the
-// budget of cost that is left (cost cooling: Lee et al. 2020, §4), ½ without one. So
-// cheap experiments come first. What costs more than is left is kept away from.
+// The cost of an experiment is weighed against its expected worth: α ln c is added to an
+// acquisition −ln a, with the expected cost c, and α the share of the budget of cost that is
+// left (cost cooling: Lee et al. 2020, §4), ½ without one. So cheap experiments come first.
+// Candidates avoid experiments that cost more than is left.
 
-// weighing is what a step knows of costs.
+// weighing holds a step's knowledge of costs.
 type weighing struct {
 	cost  *seek.Cost
 	spent *campaign.Cost
 	alpha float64
-	// limit is ln of what is left; infinite where there is no budget.
+	// limit is ln of the budget left; infinite without a budget.
 	limit float64
 }
 
 const (
-	// steepness of the penalty on what costs more than is left, by the logarithm of
-	// the cost: an experiment would have to promise e^1000 times as much for twice
-	// the cost.
+	// steepness of the penalty on experiments that cost more than is left, by the logarithm of
+	// the cost: an experiment would have to promise e^1000 times as much for twice the cost.
 	steepness = 1000
-	// short of what is left the penalty begins, as a share, so that a search that ends
-	// at the limit ends within it.
+	// short is the distance below the limit, as a share of it, at which the penalty begins, so
+	// that a search that ends at the limit ends within it.
 	short = 1e-3
 )
 
-// openCost reads what experiments cost; nothing where the campaign does not say, or
-// where that is not known yet.
+// openCost reads the cost of experiments; nothing if the campaign does not give it, or if it is
+// not known yet.
 func (s *Step) openCost() error {
 	if s.Rule == nil || !next.Logarithm(s.Rule) {
 		return nil
@@ -55,8 +54,8 @@ func (s *Step) openCost() error {
 	return nil
 }
 
-// added is what the cost adds to an acquisition at a point of the unit cube; where
-// grad is not nil it is filled.
+// added returns the cost's term in an acquisition at a point of the unit cube; grad is filled
+// if it is not nil.
 func (w *weighing) added(x, grad []float64) float64 {
 	log := w.cost.Log(x, grad)
 	weight, value := w.alpha, w.alpha*log
@@ -70,7 +69,7 @@ func (w *weighing) added(x, grad []float64) float64 {
 	return value
 }
 
-// withCost adds to an acquisition what its experiment costs; nil stays nil.
+// withCost adds the cost of its experiment to an acquisition; nil stays nil.
 func (s *Step) withCost(f next.Acquisition) next.Acquisition {
 	if f == nil || s.weighing == nil {
 		return f
@@ -78,8 +77,8 @@ func (s *Step) withCost(f next.Acquisition) next.Acquisition {
 	return sum(f, s.weighing.added)
 }
 
-// costs says in a decision what its experiment is expected to cost, and completes
-// the campaign instead where that is more than is left.
+// costs adds the expected cost of its experiment to a decision, and completes the campaign
+// instead if that is more than is left.
 func (s *Step) costs(d policies.Decision) (policies.Decision, error) {
 	c := d.Candidate()
 	if s.weighing == nil || c == nil || d.Action != events.ActionRun {

@@ -32,10 +32,10 @@ type Drawn struct {
 	same   []space.Like // whether a composition is that point
 }
 
-// Design takes the next point of a space-filling design, DesignSobol or
-// DesignRandom of package definition. remark says why, behind its name: empty,
-// or beginning with a space. The first point that was not requested yet is
-// taken: the design goes on where it was, after a restart too.
+// Design takes the next point of a space-filling design, DesignSobol or DesignRandom of package
+// definition. remark gives the reason, behind its name: empty, or beginning with a space. The
+// first point that was not requested yet is taken: the design goes on where it was, even after
+// a restart.
 func (k *Drawn) Design(
 	def *definition.Campaign, v policies.View, d policies.Decision, kind, remark string,
 ) (policies.Decision, error) {
@@ -77,7 +77,7 @@ func (k *Drawn) Design(
 	return exhausted(d), nil
 }
 
-// of returns the points of the design of a definition, in order, with what tells each.
+// of returns the points of the design of a definition, in order, with the [space.Like] of each.
 func (k *Drawn) of(
 	def *definition.Campaign, v policies.View, kind string,
 ) ([]definition.Point, []space.Like, error) {

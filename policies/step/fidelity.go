@@ -15,25 +15,24 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Where experiments can be cheaper and tell less, a composition is chosen for what is
-// expected of it at the target, and then the way to measure it: that with the greatest
+// Where experiments can be cheaper and tell less, a composition is chosen by its prediction at
+// the target, and then the way to measure it: that with the greatest
 //
 //	G / c,
 //
-// with the information G that the experiment gives on the composition's value at the
-// target (package sources), of several quantities the sum over their models, and its
-// cost c. That is a rate: however much of the budget is
-// left, in the choice of the composition it is what cools the cost (docs/results-journal.md). So
-// a composition is measured cheaply until that tells nothing new, and
-// then at the target. A cheaper way is taken only where the budget of cost has room for
-// the target after it.
+// with the information G that the experiment gives on the composition's value at the target
+// (package sources), of several quantities the sum over their models, and its cost c. That is a
+// rate, however much of the budget is left; the remaining budget cools the cost in the choice
+// of the composition (docs/results-journal.md). So a composition is measured cheaply until that
+// tells nothing new, and then at the target. A cheaper way is taken only where the budget of
+// cost has room for the target after it.
 
-// dueEvery is of how many experiments one is at the target at least: what cheaper ones
-// tell of it has to be checked.
+// At least one of dueEvery experiments is at the target: the information from cheaper ones has
+// to be checked.
 const dueEvery = 5
 
-// waysOf is how cheaper experiments lie in the space of a campaign; nil where all tell
-// the same.
+// waysOf returns the fidelities of experiments in the space of a campaign; nil if all tell the
+// same.
 func waysOf(v policies.View) (*space.Fidelity, error) {
 	if v.Campaign.Definition.Fidelity.IsZero() {
 		return nil, nil
@@ -61,8 +60,8 @@ func (s *Step) sample(n int, seed uint64) ([]definition.Point, error) {
 	return points, err
 }
 
-// measuredIn decides in which way the composition of a decision is measured. It completes
-// the campaign where none is worth what it costs: the target costs more than is left.
+// measuredIn decides in which way the composition of a decision is measured. It completes the
+// campaign if none is worth its cost: the target costs more than is left.
 func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	c := d.Candidate()
 	if s.ways == nil || s.weighing == nil || c == nil || d.Action != events.ActionRun {
@@ -115,9 +114,9 @@ func (s *Step) measuredIn(d policies.Decision) (policies.Decision, error) {
 	return d, nil
 }
 
-// information returns ln of the information that each way gives on the values at a point
-// at the target, the sum over the quantities by which the campaign is decided, and the
-// ways, given the logarithms of what they cost.
+// information returns ln of the information that each way gives on the values at a point at the
+// target, the sum over the quantities by which the campaign is decided, and the ways, given the
+// logarithms of their costs.
 func (s *Step) information(x []float64, points [][]float64, costs []float64) (worth []float64, ways []sources.Way) {
 	models := []*quantity.Model{s.View.Objective()}
 	if s.several != nil {
@@ -139,7 +138,8 @@ func (s *Step) information(x []float64, points [][]float64, costs []float64) (wo
 	return worth, ways
 }
 
-// take makes a candidate the experiment in a way: what is expected is what it will give.
+// take makes a candidate the experiment in the given way: with the prediction of the result
+// that this way gives.
 func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	if way == s.ways.Target() {
 		return
@@ -155,8 +155,8 @@ func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	}
 }
 
-// cheapInARow is how many experiments have been asked for since the last one at the
-// target. What was imported was not chosen.
+// cheapInARow is the number of experiments requested since the last one at the target. Imported
+// experiments were not chosen.
 func (s *Step) cheapInARow() (n int) {
 	experiments := s.View.Campaign.Experiments
 	for i := len(experiments) - 1; i >= 0; i-- {

@@ -9,15 +9,13 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A model whose lengthscales are too long is sure of a space that it has hardly
-// seen: a campaign then measures one basin until its budget is spent, and
-// learns nothing that would contradict. So once several turns have improved
-// nothing, every second one is chosen by a model with shorter lengthscales,
-// until something improves; the others by the fitted one. That is a balance of
-// lengthscales (Ziomek, Adachi and Osborne 2024), which no-regret bounds for
-// lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause
-// 2019). Towards the end of the budget none is: too few experiments are left to
-// follow what it finds.
+// A model whose lengthscales are too long is sure of a space that it has hardly seen: a
+// campaign then measures one basin until its budget is spent, and learns nothing that would
+// contradict. So once several turns have improved nothing, every second one is chosen by a
+// model with shorter lengthscales, until something improves; the others by the fitted one. That
+// is a balance of lengthscales (Ziomek, Adachi and Osborne 2024), which no-regret bounds for
+// lengthscales that are not known rest on (Berkenkamp, Schoellig and Krause 2019). Towards the
+// end of the budget none is: too few experiments are left to follow up its findings.
 const (
 	patience    = 5    // turns without an improvement
 	improvement = 0.01 // of the best posterior mean, in standard deviations of the results
@@ -45,12 +43,11 @@ func (s *Step) restart(ctx context.Context) error {
 	return err
 }
 
-// stale returns the latest turn that improved the best posterior mean, 0 for
-// none, and how many turns have been measured since. What measurably breaks
-// constraints on outcomes improves nothing. What is cheaper than the target cannot
-// improve, and is no turn that failed to. What was measured in no turn, such as the
-// initial design, counts as known before. Observations come in the order of their
-// measurement.
+// stale returns the latest turn that improved the best posterior mean, 0 for none, and how many
+// turns have been measured since. A result that measurably breaks constraints on outcomes
+// improves nothing. A turn cheaper than the target cannot improve, and does not count as one
+// that failed to. Experiments of no turn, such as the initial design, count as known before.
+// Observations come in the order of their measurement.
 func (s *Step) stale() (last, turns int) {
 	best, latest := 0.0, 0
 	for i, mean := range s.Measured.Means() {

@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
-// several is what a step knows of a campaign that seeks or requires something of
+// several holds a step's models and functions in a campaign with objectives or constraints on
 // several quantities.
 type several struct {
 	problem   *seek.Problem
@@ -45,11 +45,11 @@ func (s *Step) openSeveral() (err error) {
 	return err
 }
 
-// AcquisitionWith is what the rule makes of other models. A rule that works on one
-// model alone gets the probability that constraints are kept as well: to −log EI −ln P,
-// and to a bound or a draw a barrier in standard deviations of the objective. tell says
-// that what the model of a computed objective knows more than its measurements moves
-// what the models of the quantities say of it.
+// AcquisitionWith returns the rule's acquisition for other models. A rule that works on one
+// model alone gets the probability that constraints are kept as well: to −log EI −ln P, and to
+// a bound or a draw a barrier in standard deviations of the objective. If tell is set, the
+// knowledge beyond its measurements in a computed objective's model moves its prediction from
+// the models of the quantities.
 func (s *Step) AcquisitionWith(models quantity.Models, tell bool) (next.Acquisition, error) {
 	m := models.Objective()
 	if s.several == nil {
@@ -113,9 +113,8 @@ func (s *Step) problemOf(models quantity.Models, tell bool) (*seek.Problem, erro
 	return p, err
 }
 
-// best returns the best of what has been measured by the models that a campaign is
-// decided by; nil where there is none, where nothing that was measured is a result, and
-// of a trade-off.
+// best returns the best measured composition by the models that decide the campaign; nil
+// without a model, without a measurement that is a result, and for a trade-off.
 func best(def *definition.Campaign, v policies.View) (*seek.Best, error) {
 	if next.ByQuantities(def) {
 		if v.Version2 {
@@ -130,7 +129,7 @@ func best(def *definition.Campaign, v policies.View) (*seek.Best, error) {
 	return &seek.Best{Index: i, Value: events.Prediction{Mean: mean}, Confident: true}, nil
 }
 
-// outlook adds to a candidate what is expected of several quantities.
+// outlook adds the predictions of several quantities to a candidate.
 func (s *Step) outlook(c *events.Candidate, x []float64) {
 	if s.several == nil {
 		return
@@ -139,8 +138,8 @@ func (s *Step) outlook(c *events.Candidate, x []float64) {
 	c.Outcomes, c.Value, c.Feasible = out.Quantities, out.Value, out.Feasible
 }
 
-// traded adds to a decision what was known of the front, and what the candidate
-// is expected to add to it.
+// traded adds the estimated front to a decision, and the candidate's expected contribution to
+// it.
 func (s *Step) traded(d policies.Decision) (policies.Decision, error) {
 	if s.several == nil || s.several.standing == nil {
 		return d, nil
@@ -167,8 +166,8 @@ func (s *Step) traded(d policies.Decision) (policies.Decision, error) {
 	return d, nil
 }
 
-// feasibly says how probably the chosen candidate keeps the constraints on outcomes,
-// and which of these are not judged yet.
+// feasibly adds the probability that the chosen candidate keeps the constraints on outcomes,
+// and lists those not judged yet.
 func (s *Step) feasibly(d policies.Decision) policies.Decision {
 	c := d.Candidate()
 	if s.several == nil || c == nil || d.Action != events.ActionRun {

@@ -1,7 +1,6 @@
-// Package step holds what happens in a step of a campaign that measures,
-// whatever the family of its policy: it ends, it takes a point of a design, it
-// runs what an expert has just answered, or it searches a model of the
-// objective for candidates.
+// Package step performs a step of a campaign that measures, for every family of policies: it
+// ends, it takes a point of a design, it runs an expert's latest answer, or it searches a model
+// of the objective for candidates.
 //
 // Functions take the decision as it is so far and return it: made, or further
 // on the way (see [policies.Decision.Made]).
@@ -23,11 +22,11 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// ErrBelief is wrapped by errors of what is known of an expert: they cost the
-// expert's help, not the decision.
+// ErrBelief is wrapped by errors of a model of an expert: they cost the expert's help, not the
+// decision.
 var ErrBelief = errors.New("the expert's belief cannot be used")
 
-// ErrNoFit says that there is no model of an expert yet.
+// ErrNoFit says that an expert has no model yet.
 var ErrNoFit = errors.New("it has not been fitted")
 
 // Begin returns a decision before anything is decided.
@@ -43,10 +42,10 @@ func Begin(v policies.View, seed uint64) policies.Decision {
 // Step is one step of a policy that searches a model of the objective.
 type Step struct {
 	Def *definition.Campaign
-	// View is the policy's view; its Objective expects the results of what is
-	// under way.
+	// View is the policy's view; its Objective expects the results of the experiments under
+	// way.
 	View policies.View
-	// Measured is the model without what is under way, which the one in View
+	// Measured is the model without the experiments under way, whose results the one in View
 	// expects.
 	Measured *quantity.Model
 	// Rule makes the acquisition of the unaided candidate; Beta is β of the
@@ -62,7 +61,7 @@ type Step struct {
 	several *several
 	// weighing is nil where the campaign says nothing of costs.
 	weighing *weighing
-	// ways is how cheaper experiments lie in the space; nil where all tell the same.
+	// ways are the fidelities of experiments in the space; nil if all tell the same.
 	ways *space.Fidelity
 	// rougher is a model with shorter lengthscales by which the unaided
 	// candidate is chosen, since nothing has improved for idle turns; nil where
@@ -82,8 +81,8 @@ type Modeled struct {
 	Choose func(ctx context.Context, s *Step, d policies.Decision) (policies.Decision, error)
 }
 
-// Decide makes the decision. While there is no model, and where it cannot be
-// used, that is a point of a design: a model must not stop the campaign.
+// Decide makes the decision. Without a usable model that is a point of a design: a model must
+// not stop the campaign.
 func (m Modeled) Decide(
 	ctx context.Context, v policies.View, d policies.Decision,
 ) (policies.Decision, error) {
@@ -131,9 +130,8 @@ func (m Modeled) decide(
 	return s.likelihood(d)
 }
 
-// open begins a step. The order matters: the model first learns of failures,
-// then of what is under way; β and the choice of a rougher model follow from the
-// result.
+// open begins a step. The order matters: the model first learns of failures, then of the
+// experiments under way; β and the choice of a rougher model follow from the result.
 func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, error) {
 	if v.FeasibilityError != nil {
 		return nil, v.FeasibilityError
@@ -175,16 +173,14 @@ func open(ctx context.Context, m Modeled, v policies.View, seed uint64) (*Step, 
 // Seed is that of the decision.
 func (s *Step) Seed() uint64 { return s.seed }
 
-// unaidedSeed is the seed of the unaided candidate: that of the experiment, not
-// of the decision, of which questions make more. So a question leaves the
-// candidate where it is, and a campaign whose expert is never followed is, bit
-// for bit, the campaign without one.
+// unaidedSeed is the seed of the unaided candidate: that of the experiment, not of the
+// decision, since questions add decisions. So a question leaves the candidate where it is, and
+// a campaign whose expert is never followed is, bit for bit, the campaign without one.
 func (s *Step) unaidedSeed() uint64 {
 	return rand.New(rand.NewPCG(s.Def.Seed, uint64(turn.Experiments(s.View.Campaign)))).Uint64()
 }
 
-// BestSoFar says in a sentence what the best of what has been measured is, by
-// the model.
+// BestSoFar names the best measured composition, by the model, in a sentence.
 func (s *Step) BestSoFar() string {
 	sought := s.Def.Sought()
 	best, err := best(s.Def, s.View)
@@ -200,8 +196,7 @@ func (s *Step) BestSoFar() string {
 		sought.Name, best.Value.Mean, sought.Unit, experiment)
 }
 
-// Expert returns the index of the expert of this step. It panics where there
-// are none.
+// Expert returns the index of the expert of this step. It panics without experts.
 func (s *Step) Expert() int { return turn.Expert(s.View.Campaign, s.Def) }
 
 // QuestionsSpent reports whether no question is left of the budget of

@@ -82,10 +82,9 @@ func converged(def *definition.Campaign, v policies.View) string {
 	return ""
 }
 
-// recentGrowth returns by what share of it the last experiments that were measured
-// have increased the hypervolume of the front, by the models of today. ok is false
-// while there are fewer than two windows of them, and where the others cover
-// nothing.
+// recentGrowth returns the relative increase of the front's hypervolume by the latest measured
+// experiments, by the models of today. ok is false while there are fewer than two windows of
+// them, and where the others cover nothing.
 func recentGrowth(v policies.View, window int) (share float64, ok bool) {
 	if v.Objective() == nil {
 		return 0, false
@@ -112,7 +111,7 @@ func recentGain(s *campaign.State, def *definition.Campaign) (gain, threshold fl
 	sign := def.Sought().Sign()
 	var values []float64 // smaller is better
 	for x, value := range s.Compared() {
-		if s.Keeps(x) != campaign.KeepsNot { // it is no result that is sought
+		if s.Keeps(x) != campaign.KeepsNot { // results that break constraints do not count
 			values = append(values, sign*value.Value)
 		}
 	}

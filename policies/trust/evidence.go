@@ -12,9 +12,8 @@ import (
 	"github.com/campaignd/campaignd/internal/num/special"
 )
 
-// Evidence is what an expert's labels have shown so far: the posterior
-// probabilities that they go with the objective, say nothing of it, or go
-// against it. They add up to 1.
+// Evidence is the evidence from an expert's labels so far: the posterior probabilities that
+// they agree with the objective, are unrelated to it, or contradict it. They add up to 1.
 type Evidence struct {
 	Helps, Guesses, Misleads float64
 }
@@ -22,10 +21,10 @@ type Evidence struct {
 // Before any label each of the three is as likely as another.
 const prior = 1. / 3
 
-// slopes are the strengths, in logits per standard deviation of what was
-// measured, that an informative expert may have, each as likely as another: the
-// labeler of Xu et al. 2024 (Example 2.2) with a = 1 has 1 to 1.5 on the
-// electrolyte, Ackley's and Hölder's function, with a = 2 twice that.
+// slopes are the strengths, in logits per standard deviation of the measurements, that an
+// informative expert may have, each as likely as another: the labeler of Xu et al. 2024
+// (Example 2.2) with a = 1 has 1 to 1.5 on the electrolyte, Ackley's and Hölder's function,
+// with a = 2 twice that.
 var slopes = []float64{0.5, 1, 1.5, 2, 3}
 
 // interceptSD is the standard deviation of how strict an expert may be, in
@@ -37,10 +36,9 @@ const interceptSD = 3
 // posterior at their compositions is not finite.
 var ErrEvidence = errors.New("the labels cannot be compared with what was measured")
 
-// Weigh compares labels with what the objective's model says of the labeled
-// compositions; joint is its posterior there, standardized, smaller being
-// better. reject[i] is label i, example[i] whether it was given as an example
-// before anything was asked.
+// Weigh compares labels with the objective's model at the labeled compositions; joint is its
+// posterior there, standardized, smaller being better. reject[i] is label i, example[i] whether
+// it was given as an example before anything was asked.
 //
 // A label is a draw from P(reject) = S(b₀ + b·f(x)), S the logistic function.
 // The expert helps if b > 0, guesses if b = 0 and misleads if b < 0. The
@@ -178,8 +176,7 @@ func (l *laplace) logMarginal(slope float64) (float64, error) {
 	return value - logDet/2, nil
 }
 
-// advance moves a towards c, by as much as raises the log posterior, and
-// returns what that gains.
+// advance moves a towards c, as far as that raises the log posterior, and returns the gain.
 func (l *laplace) advance(K blas64.Symmetric, value *float64) (gain float64) {
 	for step := 1.0; step >= leastStep; step /= 2 {
 		for i := range l.at {

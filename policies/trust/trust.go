@@ -1,6 +1,5 @@
-// Package trust says how far an expert is trusted: what their belief adds to an
-// acquisition, whether the composition it leads to could do harm, and what
-// their labels have shown so far.
+// Package trust determines how far an expert is trusted: their belief's term in an acquisition,
+// whether the composition it leads to could do harm, and the evidence from their labels so far.
 package trust
 
 import (
@@ -16,7 +15,7 @@ import (
 // minimizes f̲(x) + λ·g̲(x), where g̲ is the lower bound of the expert's
 // rejection score and λ the dual variable of the constraint g̲(x) ≤ 0.
 type COBOL struct {
-	// Lambda0 is λ at first, Zeta the step of λ, Eta the trust weight η.
+	// Lambda0 is the initial λ, Zeta the step of λ, Eta the trust weight η.
 	Lambda0, Zeta, Eta float64
 }
 
@@ -113,8 +112,8 @@ func NoHarm(optimistic, worst, sdUnaided, sdAided, eta float64) []events.Test {
 	}
 }
 
-// FirstFailed returns what the first test of [NoHarm] that does not hold
-// compares, empty where all hold.
+// FirstFailed names the comparison of the first test of [NoHarm] that does not hold, empty if
+// all hold.
 func FirstFailed(tests []events.Test) string {
 	for _, t := range tests {
 		if name, ours := strings.CutPrefix(t.Name, NoHarmPrefix); ours && !t.Holds {

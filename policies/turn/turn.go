@@ -16,7 +16,7 @@ import (
 // Questions returns the questions of the turn under way.
 func Questions(s *campaign.State) []campaign.Question { return s.QuestionsIn(s.Turns + 1) }
 
-// Last returns the latest question of a turn, nil where there is none.
+// Last returns the latest question of a turn, or nil.
 func Last(questions []campaign.Question) *campaign.Question {
 	if len(questions) == 0 {
 		return nil
@@ -24,15 +24,14 @@ func Last(questions []campaign.Question) *campaign.Question {
 	return &questions[len(questions)-1]
 }
 
-// Expert returns the index of the expert of this turn: the experts of a
-// definition take turns. It panics where there are none.
+// Expert returns the index of the expert of this turn: the experts of a definition take turns.
+// It panics without experts.
 func Expert(s *campaign.State, def *definition.Campaign) int {
 	return s.Turns % len(def.Experts)
 }
 
-// Experiments counts the experiments so far. One that did not take place does
-// not count: what is decided after it must not depend on whether it was tried
-// once or twice.
+// Experiments counts the experiments so far. One that did not take place does not count: later
+// decisions must not depend on whether it was tried once or twice.
 func Experiments(s *campaign.State) (n int) {
 	for i := range s.Experiments {
 		if !s.Experiments[i].Status.CalledOff() {
@@ -42,10 +41,9 @@ func Experiments(s *campaign.State) (n int) {
 	return n
 }
 
-// QuestionsSpent reports whether the expert of this turn is not to be asked: no
-// question is left of the budget of questions, or none of the expert's time, or
-// they have not answered an earlier one yet. What the campaign itself withdrew
-// counts against no budget.
+// QuestionsSpent reports whether the expert of this turn is not to be asked: no question is
+// left of the budget of questions, or none of the expert's time, or they have not answered an
+// earlier one yet. Questions that the campaign itself withdrew count against no budget.
 func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 	if labelsSpent(s, def) || len(def.Experts) == 0 {
 		return labelsSpent(s, def)
@@ -54,9 +52,8 @@ func QuestionsSpent(s *campaign.State, def *definition.Campaign) bool {
 	return TimeSpent(s, e) || Asked(s, e.Name) != nil
 }
 
-// WhyNotAsked says why the expert of this turn is not asked, where
-// QuestionsSpent holds: "the budget of questions is spent", "ada is still to
-// answer q7".
+// WhyNotAsked gives the reason that the expert of this turn is not asked, if QuestionsSpent
+// holds: "the budget of questions is spent", "ada is still to answer q7".
 func WhyNotAsked(s *campaign.State, def *definition.Campaign) string {
 	if labelsSpent(s, def) || len(def.Experts) == 0 {
 		return "the budget of questions is spent"
@@ -68,9 +65,8 @@ func WhyNotAsked(s *campaign.State, def *definition.Campaign) string {
 	return "the time of " + e.Name + " is spent"
 }
 
-// Asked returns an expert's question that waits for an answer, nil where there
-// is none. A decision is made while there is one where the definition's
-// [definition.Expert.Meanwhile] says so.
+// Asked returns an expert's question that waits for an answer, or nil. Decisions go on while a
+// question waits if the definition's [definition.Expert.Meanwhile] says so.
 func Asked(s *campaign.State, expert string) *campaign.Question {
 	for i := range s.Questions {
 		if q := &s.Questions[i]; q.Expert == expert && q.Status == campaign.Asked {
@@ -80,9 +76,8 @@ func Asked(s *campaign.State, expert string) *campaign.Question {
 	return nil
 }
 
-// TimeTaken returns how much of an expert's time a campaign has asked for, as
-// [definition.Expert.Time] counts it. It follows from what was recorded, and
-// from no clock.
+// TimeTaken returns the share of an expert's time that a campaign has used, as
+// [definition.Expert.Time] counts it. It follows from recorded events, and from no clock.
 func TimeTaken(s *campaign.State, e *definition.Expert) (taken time.Duration) {
 	for i := range s.Questions {
 		q := &s.Questions[i]

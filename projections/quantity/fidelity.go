@@ -13,14 +13,14 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Where experiments differ in how much they tell of what is sought, one process is over
-// compositions and fidelities, and predictions at points of the cube are of the
-// fidelity that stands among their coordinates (package sources). Noise is inferred in
-// the fit; where that of a measurement is known, the posterior has it.
+// If experiments differ in how much they tell of the objective, one process is over
+// compositions and fidelities, and a prediction at a point of the cube is for the fidelity
+// among its coordinates (package sources). Noise is inferred in the fit; where that of a
+// measurement is known, the posterior has it.
 
-// open prepares the space of a definition, and where its cheaper experiments lie: of what
-// the campaign seeks, and of quantities by which something is decided. Others are only
-// shown, and their models have always taken the fidelity for a parameter as any.
+// open prepares the space of a definition, and its fidelities: for the objective, and for
+// quantities that decide something. Others are only shown, and their models have always treated
+// the fidelity as an ordinary parameter.
 func (p *Projection) open(def *definition.Campaign) (err error) {
 	p.fidelity = nil
 	decides := def.SeveralMatter() || def.Objective.Computed()
@@ -107,23 +107,22 @@ func kernelOf(fit events.ObjectiveFit, lengthscales []float64) (kernel.Kernel, e
 	return kernel.Coregional(fit.Kernel, lengthscales, sources.ICM{W: fit.Fidelity.W}.B())
 }
 
-// Fidelity is how cheaper experiments lie in the space; nil where all experiments tell
+// Fidelity describes the fidelities of experiments in the space; nil if all experiments tell
 // the same.
 func (m *Model) Fidelity() *space.Fidelity { return m.fidelity }
 
-// IsResult reports whether an observation is a result that is compared, by its
-// index: what the campaign seeks can be there. Experiments that failed are none,
-// nor are those at a lower fidelity than the target, and those of compositions
-// that the campaign could not ask for now ([campaign.Experiment.Outside]).
+// IsResult reports whether an observation, by its index, is a result that is compared, so that
+// the best can be there. Experiments that failed are not, nor are those at a lower fidelity
+// than the target, and those of compositions that the campaign could not ask for now
+// ([campaign.Experiment.Outside]).
 //
-// This is the one place that decides it: the best, the front, targets and what an
-// improvement is measured against all ask here, or [campaign.State.Compared]
-// where they go by what was measured.
+// This is the one place that decides it: the best, the front, targets and the standard of an
+// improvement all ask here, or [campaign.State.Compared] if they go by measured values.
 func (m *Model) IsResult(i int) bool { return m.results == nil || m.results[i] }
 
-// Compared returns the points whose values are compared in the search for the best,
-// with their posterior means: those of the results. While there is none of these,
-// they are the compositions that were measured, at the target.
+// Compared returns the points whose values are compared in the search for the best, with their
+// posterior means: those of the results. Before the first result they are the measured
+// compositions, at the target.
 func (m *Model) Compared() (X [][]float64, means []float64) {
 	if m.results == nil {
 		return m.X, m.Means()

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// What lies outside the space as it is now (see [campaign.Experiment.Outside]) is
-// in the model that people are shown, and makes no decision. It would make them
-// otherwise than as the incumbent, too: after an exclusion around a peak of 95 the
-// values within, 0 to 11, were all far below the mean, every composition without
-// a measurement promised more than the best, and the search went to the corners.
-// It found 26 of 49 in seven experiments, and without these rows 49.
-
+// Experiments outside the space as it is now (see [campaign.Experiment.Outside]) are in the
+// model that people are shown, and decide nothing. They would affect decisions otherwise than
+// as the incumbent, too: after an exclusion around a peak of 95 the values within, 0 to 11,
+// were all far below the mean, every composition without a measurement promised more than the
+// best, and the search went to the corners. It found 26 of 49 in seven experiments, and without
+// these rows 49.
 //
-// Where something else was made than was asked, and that lies outside, it stays in
-// the model, too, and is compared with nothing: without it the same would be asked
-// for again and again, of a device that always goes too far.
+// If another composition was made than the requested one, and it lies outside, it stays in the
+// model, too, and is compared with nothing: without it the same composition would be requested
+// again and again of a device that always goes too far.
 
-// Inside returns the model of what lies within the space alone, fitted anew, nil
-// where that is too little for one. It is the model itself where nothing of it
-// lies outside. It depends on the state and the seed alone.
+// Inside returns the model of the observations within the space alone, fitted anew; nil if they
+// are too few for one. It is the model itself if none of them lies outside. It depends on the
+// state and the seed alone.
 func (m *Model) Inside(ctx context.Context, seed uint64) (*Model, error) {
 	if m == nil || !slices.ContainsFunc(m.Observations, m.of.isLeftOut) {
 		return m, nil

@@ -35,7 +35,7 @@ type Model struct {
 
 	data  gp.Data
 	gp    *gp.GP
-	given *gp.Conditioned // what is known besides the measurements; nil for nothing
+	given *gp.Conditioned // knowledge besides the measurements; nil for nothing
 	// without is the model without the results that this one expects, at the
 	// points expected; nil where it expects none.
 	without  *Model
@@ -49,8 +49,8 @@ type Model struct {
 	// fidelity is nil where all experiments tell the same. noise is the noise variance
 	// that the campaign knows, NaN for none.
 	fidelity *space.Fidelity
-	// results says which observations are results that are compared: see IsResult. It
-	// is nil where all are.
+	// results marks the observations that are results to compare: see IsResult. It is nil if
+	// all are.
 	results []bool
 	noise   func(x []float64) float64
 	// of is the projection as it was when the model was made.
@@ -144,8 +144,8 @@ func recorded(result gp.FitResult, kernel string, std standard, observations int
 	}
 }
 
-// lastHyper returns the hyperparameters of the last fit, from which the next
-// one starts too; nil where there is none.
+// lastHyper returns the hyperparameters of the last fit, from which the next one starts too, or
+// nil.
 func (p *Projection) lastHyper() *gp.Hyper {
 	if p.state.Fit == nil {
 		return nil
@@ -161,10 +161,9 @@ func hyper(fit events.ObjectiveFit) gp.Hyper {
 	}
 }
 
-// Model returns the posterior given the present observations and the last fit,
-// nil where there is none. Equal states give equal models, bit for bit. It is
-// built once, and fails soon after the context is done; the next call then
-// builds it anew.
+// Model returns the posterior given the present observations and the last fit, nil without
+// either. Equal states give equal models, bit for bit. It is built once, and fails soon after
+// the context is done; the next call then builds it anew.
 func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	if p.state.Fit == nil || p.model != nil {
 		return p.model, nil
@@ -202,8 +201,8 @@ func (p *Projection) Model(ctx context.Context) (*Model, error) {
 	return p.model, nil
 }
 
-// wide is the marginal posterior of a process, worked out when it is first
-// asked for: few of the models that are made on the way to a decision are.
+// wide is the marginal posterior of a process, computed when it is first needed: few of the
+// models that are made on the way to a decision need it.
 type wide struct {
 	around func() []gp.Hyper // of the measurements
 	of     func() *gp.Marginal
@@ -219,10 +218,9 @@ func newWide(around func() []gp.Hyper, process *gp.GP) *wide {
 	})}
 }
 
-// FantasizeWorst returns the posterior as if the compositions at the given
-// points of the unit cube had been measured with the worst result so far: what
-// a policy that must not suggest them again works on. The observations stay
-// those that were made.
+// FantasizeWorst returns the posterior as if the compositions at the given points of the unit
+// cube had been measured with the worst result so far, for a policy that must not suggest them
+// again. The observations stay those that were made.
 func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
@@ -235,8 +233,8 @@ func (m *Model) FantasizeWorst(ctx context.Context, x [][]float64) (*Model, erro
 	return m.with(ctx, x, values)
 }
 
-// with returns the posterior with further standardized results, what is known
-// besides the measurements included.
+// with returns the posterior with further standardized results, including the knowledge besides
+// the measurements.
 func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, error) {
 	if m.given != nil {
 		c, err := m.given.Given(x, [][]float64{z}, m.Fit.Noise)
@@ -263,9 +261,9 @@ func (m *Model) with(ctx context.Context, x [][]float64, z []float64) (*Model, e
 	return &fantasized, nil
 }
 
-// Rougher returns the posterior of the measurements for lengthscales that are
-// the given part of the fitted ones: it expects more where nothing was
-// measured. What is known besides the measurements is left out.
+// Rougher returns the posterior of the measurements for lengthscales that are the given part of
+// the fitted ones: it expects more where nothing was measured. Knowledge besides the
+// measurements is left out.
 func (m *Model) Rougher(ctx context.Context, part float64) (*Model, error) {
 	process, err := process(ctx, m.fidelity, m.data, shortened(m.Fit, part))
 	if err != nil {
@@ -298,10 +296,9 @@ func (m *Model) Negated(ctx context.Context) (*gp.GP, error) {
 	return m.gp.Negated(), nil
 }
 
-// Fantasize returns the posterior as if the compositions at the given points of
-// the unit cube had been measured with the results that are expected there: the
-// mean stays, what is unknown around them goes (Desautels et al. 2014). The
-// observations stay those that were made.
+// Fantasize returns the posterior as if the compositions at the given points of the unit cube
+// had been measured with the results that are expected there: the mean stays, the uncertainty
+// around them goes (Desautels et al. 2014). The observations stay those that were made.
 func (m *Model) Fantasize(ctx context.Context, x [][]float64) (*Model, error) {
 	if len(x) == 0 {
 		return m, nil
@@ -357,8 +354,7 @@ func (m *Model) NewPredictor() Predictor {
 // GP returns the process of the measurements alone, of standardized values.
 func (m *Model) GP() *gp.GP { return m.gp }
 
-// Conditioned returns the process of the measurements and of what is known
-// besides them.
+// Conditioned returns the process given the measurements and any knowledge besides them.
 func (m *Model) Conditioned() *gp.Conditioned {
 	if m.given == nil {
 		return m.gp.Condition(nil, nil, nil)
@@ -366,8 +362,8 @@ func (m *Model) Conditioned() *gp.Conditioned {
 	return m.given
 }
 
-// Given returns the model with what is known besides the measurements, which
-// are those of this model: its predictions are those of c.
+// Given returns the model with further knowledge besides its measurements: its predictions are
+// those of c.
 func (m *Model) Given(c *gp.Conditioned) *Model {
 	given := *m
 	given.given = c
@@ -376,7 +372,7 @@ func (m *Model) Given(c *gp.Conditioned) *Model {
 	return &given
 }
 
-// Uninformed returns the model without what is known besides the measurements.
+// Uninformed returns the model without the knowledge besides the measurements.
 func (m *Model) Uninformed() *Model {
 	alone := *m
 	alone.given = nil
@@ -386,7 +382,7 @@ func (m *Model) Uninformed() *Model {
 // Kernel returns the fitted kernel on the unit cube.
 func (m *Model) Kernel() kernel.Kernel { return m.gp.Kernel() }
 
-// Untransform returns what a standardized value is in the user's unit.
+// Untransform returns a standardized value in the user's unit.
 func (m *Model) Untransform(z float64) float64 { return m.scale.untransform(z) }
 
 // Scale turns standardized values into the user's units. Where the worse values

@@ -13,22 +13,21 @@ import (
 	"github.com/campaignd/campaignd/internal/num/sources"
 )
 
-// Outliers are detected by leaving one out: a measurement is compared with what
-// the others make expect of it. What that rests on:
+// Outliers are detected by leaving one out: a measurement is compared with its prediction from
+// the others. The constants of that:
 const (
 	// A fit to fewer compositions than this, and than two for each dimension
 	// and the noise, is easily too sure of itself.
 	leastCompositions = 8
-	// caution multiplies all lengthscales before a measurement is doubted:
-	// fitted to few measurements they are often twice too long, and a model
-	// that is too sure of what lies between measurements doubts every
-	// discovery. See docs/results-journal.md.
+	// caution multiplies all lengthscales before a measurement is doubted: fitted to few
+	// measurements they are often twice too long, and a model that is too sure between
+	// measurements doubts every discovery. See docs/results-journal.md.
 	caution = 0.5
-	// reviewFactor times MinCompositions is the number of observations up to
-	// which those that a fit has believed are reviewed again: a wrong one among
-	// the first shapes every fit, and only what is measured later shows it.
+	// reviewFactor times MinCompositions is the number of observations up to which those that a
+	// fit has believed are reviewed again: a wrong one among the first shapes every fit, and
+	// only later measurements show it.
 	reviewFactor = 4
-	// screened is how many of them are, those that the last fit explains worst.
+	// screened is the number of them that are reviewed: those that the last fit explains worst.
 	screened = 2
 	// refitStarts and refitSearches are the effort of a fit without one of
 	// them.
@@ -45,8 +44,8 @@ func (p *Projection) Judged() bool {
 	return p.state.Judged != nil && p.state.Judged.Version == p.Version()
 }
 
-// Expected returns what the present judgment expects of observations; none
-// where they have not been judged.
+// Expected returns the present judgment's predictions of observations; none if they have not
+// been judged.
 func (p *Projection) Expected() []events.Expected {
 	if !p.Judged() {
 		return nil
@@ -70,11 +69,10 @@ func (p *Projection) HasUnreviewed() bool {
 // in doubt or excluded has been judged.
 func unreviewed(o Observation) bool { return !o.Judged }
 
-// Unreviewed returns the observations that are to be judged now: those that no
-// fit has believed yet, and, while there are few, those that the last fit
-// explains worst; none before there is a fit to [Projection.MinCompositions]
-// observations, and none that have been judged. The only errors are those of
-// [Projection.LeaveOneOut].
+// Unreviewed returns the observations that are to be judged now: those that no fit has believed
+// yet, and, while there are few, those that the last fit explains worst; none before a fit to
+// [Projection.MinCompositions] observations, and none that have been judged. The only errors
+// are those of [Projection.LeaveOneOut].
 func (p *Projection) Unreviewed(ctx context.Context) ([]Observation, error) {
 	if p.state.Fit == nil || p.state.Fit.Observations < p.MinCompositions() {
 		return nil, nil
@@ -121,7 +119,7 @@ func (p *Projection) SuspectedOutliers() []Observation {
 	return p.filtered(func(o Observation) bool { return !o.Excluded && o.Suspect })
 }
 
-// Of returns the observation of an experiment, nil where there is none.
+// Of returns the observation of an experiment, or nil.
 func (p *Projection) Of(experiment string) *Observation {
 	i := slices.IndexFunc(p.state.Observations,
 		func(o Observation) bool { return o.Experiment == experiment })
@@ -187,13 +185,12 @@ func (p *Projection) others(o Observation) (others []Observation, compositions i
 	return others, len(keys), nil
 }
 
-// LeaveOneOut returns what is expected of an observation, predicted from the
-// measurements of other compositions: under the hyperparameters of the last fit
-// or, where that fit may have believed the observation, of a fit without it;
-// with lengthscales half as long, for caution. ok is false where that rests on
-// too little, or there is too much to fit again. The result depends on the
-// state and the seed alone. The only errors are that of a cancelled context and
-// of a composition outside the space.
+// LeaveOneOut predicts an observation from the measurements of other compositions: under the
+// hyperparameters of the last fit or, where that fit may have believed the observation, of a
+// fit without it; with lengthscales half as long, for caution. ok is false where that rests on
+// too little, or there is too much to fit again. The result depends on the state and the seed
+// alone. The only errors are that of a cancelled context and of a composition outside the
+// space.
 func (p *Projection) LeaveOneOut(
 	ctx context.Context, o Observation, seed uint64,
 ) (e events.Expected, ok bool, err error) {
@@ -252,9 +249,9 @@ func (p *Projection) refit(
 	return recorded(result, p.state.Fit.Kernel, std, len(observations)), nil
 }
 
-// predictFrom returns what other observations make expect of one: of more
-// compositions than [gp.Exactly] the nearest. ok is false where they cannot
-// say. The only error is that of a cancelled context.
+// predictFrom predicts an observation from others: of more compositions than [gp.Exactly] from
+// the nearest. ok is false where they cannot say. The only error is that of a cancelled
+// context.
 func (p *Projection) predictFrom(
 	ctx context.Context, o Observation, others []Observation, std standard, fit events.ObjectiveFit,
 ) (e events.Expected, ok bool, err error) {
@@ -296,7 +293,7 @@ func (p *Projection) predictFrom(
 	}, true, nil
 }
 
-// flag folds the engine's doubt about a measurement, or what became of it.
+// flag folds the engine's doubt about a measurement, or the verdict on it.
 func (p *Projection) flag(d *events.MeasurementFlagged) {
 	o := p.Of(d.Experiment)
 	if o == nil {
@@ -310,8 +307,8 @@ func (p *Projection) flag(d *events.MeasurementFlagged) {
 	p.state.Revision++
 }
 
-// withheld reports whether an observation is kept out of the model for now: it
-// is in doubt, and the campaign repeats what is.
+// withheld reports whether an observation is kept out of the model for now: it is in doubt, and
+// the campaign repeats doubtful measurements.
 func (p *Projection) withheld(o *Observation) bool {
 	return o.Suspect && p.state.Definition.Outliers.Action == definition.OutlierRepeat
 }

@@ -35,8 +35,8 @@ type Observation struct {
 	Since int `json:"since,omitempty"`
 	// Judged is set once a repetition or a person has settled what it is worth.
 	Judged bool `json:"judged,omitempty"`
-	// Failed is set where the experiment gave the value and failed: the model
-	// learns from it, and it is no result.
+	// Failed is set if the experiment gave the value and failed: the model learns from it, but
+	// it is not a result.
 	Failed bool `json:"failed,omitempty"`
 }
 
@@ -56,15 +56,15 @@ type state struct {
 	Judged *judged `json:"judged,omitempty"`
 }
 
-// judged is what was expected of observations, when they and the fit were as
-// they were at a version.
+// judged holds the predictions of observations, made from the observations and the fit of one
+// version.
 type judged struct {
 	Version  [2]int            `json:"version"`
 	Expected []events.Expected `json:"expected,omitempty"`
 }
 
-// Projection folds measurements, corrections and fits of one quantity: of what
-// the campaign seeks, or of another that it declares.
+// Projection folds measurements, corrections and fits of one quantity: of the objective, or of
+// another declared one.
 type Projection struct {
 	state state
 	space *space.Space // follows from state.Definition
@@ -77,7 +77,7 @@ type Projection struct {
 	outside, astray []string
 }
 
-// New returns the projection of what is sought in a campaign without events.
+// New returns the projection of the objective in a campaign without events.
 func New() *Projection { return new(Projection) }
 
 // Of returns the projection of a declared quantity, by name, under a definition.
@@ -88,7 +88,7 @@ func Of(quantity string, def *definition.Campaign) (*Projection, error) {
 	return p, p.open(def)
 }
 
-// Quantity is the name of the declared quantity; empty for what is sought.
+// Quantity is the name of the declared quantity; empty for the objective.
 func (p *Projection) Quantity() string { return p.state.Quantity }
 
 // Name implements projections.Projection.
@@ -180,8 +180,7 @@ func (p *Projection) isOf(model, quantity string) bool {
 	return p.Fits() == events.ModelName{Model: model, Quantity: quantity}
 }
 
-// measure folds what was measured, or is said of it, in a campaign that declares
-// no quantities.
+// measure folds measurements and corrections in a campaign that declares no quantities.
 func (p *Projection) measure(payload events.Payload) {
 	switch d := payload.(type) {
 	case *events.ExperimentMeasured:
@@ -197,11 +196,10 @@ func (p *Projection) measure(payload events.Payload) {
 	}
 }
 
-// read brings the observation of an experiment to what the campaign's state
-// says of it, where the campaign declares its quantities: there may be a value,
-// none, or one after all, and a quantity that is declared later was reported
-// before. decided is set where a person decided what it is worth. It is called
-// after the state has folded an event about the experiment.
+// read updates the observation of an experiment from the campaign's state, if the campaign
+// declares its quantities: there may be a value, none, or one after all, and a quantity
+// declared later may have been reported before. decided is set if a person decided whether it
+// counts. It is called after the state has folded an event about the experiment.
 func (p *Projection) read(s *campaign.State, x *campaign.Experiment, decided bool) {
 	value, ok := s.Given(x)
 	counts := s.Counts(x)
@@ -246,8 +244,8 @@ func (p *Projection) read(s *campaign.State, x *campaign.Experiment, decided boo
 		func(o Observation) int { return events.ExperimentNumber(o.Experiment) })
 }
 
-// compare brings which observations are compared to what the campaign's state
-// says. It is called after the state has folded an event.
+// compare updates, from the campaign's state, which observations are compared. It is called
+// after the state has folded an event.
 func (p *Projection) compare(s *campaign.State) {
 	if !slices.Equal(s.Outside, p.outside) || !slices.Equal(s.Astray, p.astray) {
 		p.outside = s.Outside
@@ -309,8 +307,8 @@ func (p *Projection) correctOutcome(d *events.ExperimentCorrected) {
 	}
 }
 
-// included returns the observations the model learns from. Without a result among
-// them there is none: nothing could be compared with what is expected.
+// included returns the observations the model learns from. Without a result among them there
+// are none: a prediction could be compared with nothing.
 func (p *Projection) included() []Observation {
 	n := p.Observed()
 	if n == 0 {
@@ -333,7 +331,7 @@ func (p *Projection) includes(o *Observation) bool { return !o.Excluded && !p.wi
 // from many observations hardly move with one more, while a fit costs O(n³).
 const refitEvery = 200
 
-// LeastObservations is how many observations a fit takes.
+// LeastObservations is the number of observations that a fit needs.
 const LeastObservations = 2
 
 // Stale reports whether there are enough observations to fit, and enough of
@@ -379,8 +377,8 @@ func (p *Projection) Scale() (scale float64, ok bool) {
 	return p.state.Fit.Scale, true
 }
 
-// Failed reports whether the last fit of the present observations failed, and
-// there is none of before.
+// Failed reports whether the last fit of the present observations failed, and no earlier fit
+// exists.
 func (p *Projection) Failed() bool {
 	return p.state.Fit == nil && p.state.Revision > 0 && p.state.FitRevision == p.state.Revision
 }

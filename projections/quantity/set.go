@@ -13,15 +13,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Set is one projection for each quantity of a campaign that has a model: what is
-// sought, of a trade-off the first objective, stands first, then come the others that
-// are declared. One may be missing where another was measured, so that each has
-// observations of its own, and models that are independent: quantities that are traded
-// off against each other are correlated mostly through the composition, which each
-// model knows, and closed forms stay closed.
+// Set is one projection for each quantity of a campaign that has a model: the objective, of a
+// trade-off the first one, then the other declared quantities. One may be missing in an
+// experiment that measured another, so that each has observations of its own, and models that
+// are independent: quantities that are traded off against each other are correlated mostly
+// through the composition, which each model knows, and closed forms stay closed.
 //
-// Where a campaign declares its quantities, what was measured of them is read from the
-// campaign's projection, which folds each event before the set does.
+// If a campaign declares its quantities, their measurements are read from the campaign's
+// projection, which folds each event before the set does.
 type Set struct {
 	campaign *campaign.Projection
 	all      []*Projection
@@ -44,13 +43,13 @@ func snapshot(all []*Projection) ([]byte, error) {
 	return json.Marshal(states)
 }
 
-// Digested are what is sought and the others are in the digest of a campaign's state, which
-// people compare with that of another version.
+// Digested returns the projections as they enter the digest of a campaign's state, which people
+// compare with that of another version: the objective's, and the others as one.
 func (s *Set) Digested() []projections.Projection {
 	return []projections.Projection{s.all[0], others{s}}
 }
 
-// others are the quantities besides what is sought.
+// others are the quantities besides the objective.
 type others struct{ *Set }
 
 func (others) Name() string                { return "outcomes" }
@@ -125,8 +124,8 @@ func (s *Set) declare(def *definition.Campaign) error {
 	return nil
 }
 
-// modelled are the names of the declared quantities that have a model besides that of
-// what is sought.
+// modelled returns the names of the declared quantities, besides the objective, that have a
+// model.
 func modelled(def *definition.Campaign) (names []string) {
 	for _, q := range def.Declared() {
 		if !q.Record && q.Name != def.Sought().Name {
@@ -136,8 +135,8 @@ func modelled(def *definition.Campaign) (names []string) {
 	return names
 }
 
-// observe has the projections read what an event changed. What is declared by an
-// amendment may have been reported before.
+// observe has the projections read an event's changes. A quantity that an amendment declares
+// may have been reported before.
 func (s *Set) observe(state *campaign.State, payload events.Payload) {
 	decided := false
 	switch payload.(type) {
@@ -165,13 +164,13 @@ func (s *Set) compare() {
 	}
 }
 
-// Objective is the projection of what is sought. It stays the same for all events.
+// Objective is the projection of the objective. It stays the same for all events.
 func (s *Set) Objective() *Projection { return s.all[0] }
 
-// All are the projections of all quantities, that of what is sought first.
+// All are the projections of all quantities, that of the objective first.
 func (s *Set) All() []*Projection { return s.all }
 
-// Of returns the projection that a fit is folded into; nil where there is none.
+// Of returns the projection that a fit is folded into, or nil.
 func (s *Set) Of(fit events.ModelName) *Projection {
 	if fit.Model == events.ModelObjective {
 		return s.all[0]
@@ -184,8 +183,8 @@ func (s *Set) Of(fit events.ModelName) *Projection {
 	return nil
 }
 
-// Version tells apart what the models follow from: it changes with each observation
-// and fit of any quantity.
+// Version identifies the models' data: it changes with each observation and fit of any
+// quantity.
 func (s *Set) Version() uint64 {
 	h := fnv.New64a()
 	for _, q := range s.all {
@@ -213,14 +212,13 @@ func (s *Set) Models(ctx context.Context) (Models, error) {
 
 var _ projections.Projection = (*Set)(nil)
 
-// Models are those of quantities: what is sought first, then the others in the order of
-// the definition.
+// Models are those of quantities: the objective's first, then the others in the order of the
+// definition.
 type Models []struct {
 	Quantity string
-	// Computed is set of what is sought where it is computed from the others.
+	// Computed is set for an objective that is computed from the others.
 	Computed bool
-	// Model is nil before the first fit, and where Err says why there is none in spite
-	// of it.
+	// Model is nil before the first fit, and where Err says why it is missing in spite of one.
 	Model *Model
 	Err   error
 }
@@ -233,7 +231,7 @@ func (m Models) Measured() Models {
 	return m
 }
 
-// Objective is the model of what is sought; nil where there is none.
+// Objective is the model of the objective, or nil.
 func (m Models) Objective() *Model {
 	if len(m) == 0 {
 		return nil
@@ -241,7 +239,7 @@ func (m Models) Objective() *Model {
 	return m[0].Model
 }
 
-// Failure says why there is no model of what is sought in spite of a fit.
+// Failure says why the objective has no model in spite of a fit.
 func (m Models) Failure() error {
 	if len(m) == 0 {
 		return nil
@@ -249,7 +247,7 @@ func (m Models) Failure() error {
 	return m[0].Err
 }
 
-// With returns the models with another one of what is sought.
+// With returns the models with another model of the objective.
 func (m Models) With(sought *Model) Models {
 	own := slices.Clone(m)
 	own[0].Model, own[0].Err = sought, nil
@@ -266,7 +264,7 @@ func (m Models) At(quantity string) int {
 	return -1
 }
 
-// Of returns the model of a quantity, nil where there is none.
+// Of returns the model of a quantity, or nil.
 func (m Models) Of(quantity string) *Model {
 	i := m.At(quantity)
 	if i < 0 {
@@ -275,7 +273,7 @@ func (m Models) Of(quantity string) *Model {
 	return m[i].Model
 }
 
-// Inside are the models of what lies within the space alone: see [Model.Inside]. The
+// Inside returns the models of the observations within the space alone: see [Model.Inside]. The
 // only error is that of a cancelled context.
 func (m Models) Inside(ctx context.Context, seed uint64) (Models, error) {
 	own := slices.Clone(m)

@@ -116,9 +116,9 @@ func (p *Projection) standardize(observations []Observation) (standard, error) {
 	return std, nil
 }
 
-// What a tail is called heavy by (docs/results-journal.md): of how many results, apart
-// by which part of the unit cube's diagonal, and how many times as far from
-// their median as the best the worst one is.
+// The criteria of a heavy tail (docs/results-journal.md): the number of results, their least
+// distance as a part of the unit cube's diagonal, and the ratio of the worst result's distance
+// from the median to the best one's.
 const (
 	leastOfTail = 8
 	apart       = 0.1

@@ -13,16 +13,15 @@ import (
 	"github.com/campaignd/campaignd/internal/registry"
 )
 
-// bench makes what takes long where there are many measurements: fits,
-// decisions, judgments of measurements and the summary. It makes one at a time,
-// in the background, on a shadow core that folds the same events, so that the
-// loop sees to results, answers, deadlines and requests meanwhile.
+// bench makes the computations that take long with many measurements: fits, decisions,
+// judgments of measurements and the summary. It makes one at a time, in the background, on a
+// shadow core that folds the same events, so that the loop sees to results, answers, deadlines
+// and requests meanwhile.
 //
-// What comes back counts only where the campaign still calls for it. A fit
-// reads nothing that its basis does not cover, so it is recorded behind
-// whatever else has happened meanwhile, with the sequence that it was made
-// from. A decision stands at the very sequence that it was made from; where
-// something has happened in between it is made again.
+// A result counts only if the campaign still calls for it. A fit reads nothing that its basis
+// does not cover, so it is recorded behind anything that has happened meanwhile, with the
+// sequence that it was made from. A decision is valid only at the very sequence that it was
+// made from; if something has happened in between it is made again.
 //
 // All of it but the shadow core belongs to the loop. A result comes back through
 // results, which has room for the one there can be: the goroutine never waits
@@ -50,10 +49,9 @@ type bench struct {
 	hold func(context.Context, engine.Step)
 }
 
-// mostOvertaken is how often in a row a decision is made again because
-// something has happened meanwhile. The next one is made before anything else
-// is taken in: otherwise a person who adds notes all the time would keep the
-// campaign from deciding.
+// mostOvertaken is the number of times in a row that a decision is made again because something
+// has happened meanwhile. The next one is made before anything else is taken in: otherwise a
+// person who adds notes all the time would keep the campaign from deciding.
 const mostOvertaken = 3
 
 // errOvertaken ends the trace of a computation that is not called for any more.
@@ -75,7 +73,7 @@ type computation struct {
 	result *result // nil until it is there
 }
 
-// result is what came of a computation.
+// result is the outcome of a computation.
 type result struct {
 	payloads []events.Payload
 	summary  *engine.Summary // where it could be worked out
@@ -101,10 +99,10 @@ func (b *bench) exclusive() bool {
 // comes before messages, which could overtake it.
 func (b *bench) isMade() bool { return b.current != nil && b.current.result != nil }
 
-// calledFor reports whether the current computation is what the step asks for.
+// calledFor reports whether the current computation is the one that the step asks for.
 //
-// A judgment names the version of the observations that it is made from, so that
-// an equal step is the same judgment.
+// A judgment names the version of its observations, so that an equal step means the same
+// judgment.
 func (b *bench) calledFor(core *engine.Core, step engine.Step) bool {
 	c := b.current
 	if c.step != step {
@@ -167,8 +165,7 @@ func (b *bench) compute(
 	if b.shadow == nil {
 		b.shadow = engine.NewCore(b.registry)
 	}
-	// The shadow core is kept, so it is brought forward whatever becomes of this
-	// computation.
+	// The shadow core is kept, so it is brought forward even if this computation is dropped.
 	err := b.shadow.Forward(context.WithoutCancel(ctx), b.log, b.campaign, at)
 	if err != nil {
 		return result{err: err}
@@ -225,8 +222,8 @@ func (b *bench) arrived(made result) (of engine.Revision, summary *engine.Summar
 	return of, made.summary
 }
 
-// drop forgets a computation that has ended and is not called for. Its result is
-// discarded, an error too: what it was made from is not so any more.
+// drop forgets a computation that has ended and is not called for. Its result is discarded,
+// even an error: the state that it was made from has changed.
 func (b *bench) drop() {
 	b.current.end(errOvertaken)
 	if _, decision := b.current.step.(engine.Decide); decision {
@@ -248,8 +245,8 @@ func (b *bench) take() *computation {
 	return c
 }
 
-// measuredAs is what the time of a step counts for, and the name of its trace;
-// both are empty where nothing comes of it that is recorded.
+// measuredAs returns the kind of computation that a step's time counts for, and the name of its
+// trace; both are empty for a step that records nothing.
 func measuredAs(step engine.Step) (kind, trace string) {
 	switch step := step.(type) {
 	case engine.Fit:

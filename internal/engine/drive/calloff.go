@@ -67,9 +67,9 @@ type callingOff struct {
 	instrument instruments.Instrument
 	cmd        instruments.Command
 	order      campaign.CallOff
-	// asks is set where the fate is asked once more: no one waits for the
-	// outcome. settled is set where a person said that it took place: the device
-	// is free once it is done, whatever it says.
+	// asks is set where the fate is asked once more: no one waits for the outcome. settled is
+	// set if a person said that it took place: the device is free once the call is done,
+	// whatever its answer.
 	asks, settled, byHand bool
 }
 
@@ -91,11 +91,11 @@ func (o callingOff) untilAnswered(ctx context.Context) {
 	}
 }
 
-// void makes sure that the command never begins any more, and says by what.
+// void makes sure that the command never begins any more, and returns the means.
 //
-// A program that was ended hears of it in its next run, for its ledger: it would
-// otherwise find the command there, if it had been read. An instrument without a
-// program is asked as ever: the order must not hold the campaign up for good.
+// A program that was ended gets the order in its next run, for its ledger: it would otherwise
+// find the command there, if it had read it. An instrument without a program is asked as
+// always: the order must not hold the campaign up for good.
 func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 	ctx, stop := context.WithTimeout(ctx, callOffWithin)
 	defer stop()
@@ -114,7 +114,7 @@ func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 	return events.VoidedByProgram, nil
 }
 
-// answered says that the command is void, with what became of it.
+// answered reports that the command is void, with its fate.
 func (o callingOff) answered(ctx context.Context, by events.Voided) {
 	said := calledOff{experiment: o.cmd.Experiment, order: o.order.Order, by: by}
 	if o.asks && !o.byHand {
@@ -134,8 +134,7 @@ func (o callingOff) answered(ctx context.Context, by events.Voided) {
 	}
 }
 
-// calledOff says that a command cannot begin any more, by the order that led to
-// that.
+// calledOff reports that a command cannot begin any more, with the order that led to that.
 type calledOff struct {
 	experiment, order string
 	by                events.Voided
@@ -172,7 +171,7 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	if err != nil {
 		return err
 	}
-	// The instrument has just said what became of it: it need not be asked again.
+	// The instrument has just reported its fate: it need not be asked again.
 	x = r.core.State().Experiment(m.experiment)
 	if x.Status == campaign.Started && r.couriers.inFlight[x.ID] == nil {
 		r.await(x, verdict{fate: m.fate}, known)
@@ -180,11 +179,11 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	return nil
 }
 
-// notCalledOff says why a call is not answered yet.
+// notCalledOff carries the reason that a call is not answered yet.
 type notCalledOff struct{ experiment, order, why string }
 
-// apply keeps it for those who look on. What the device was given is of unknown
-// fate from then on: whether it stops, no one can tell.
+// apply keeps it for readers of the campaign. The fate of the device's commands is unknown from
+// then on: no one can tell whether it stops.
 func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
 	c := r.couriers.calls[m.experiment]
 	if c == nil || c.order != m.order {
@@ -220,7 +219,7 @@ func (c *couriers) hear(t *team) {
 	})
 }
 
-// confirmed says that the instrument has confirmed a start that was given up.
+// confirmed reports that the instrument has confirmed a start that was given up.
 type confirmed struct{ experiment, command string }
 
 func (m confirmed) apply(ctx context.Context, r *Runner) error {

@@ -17,22 +17,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// couriers carry commands to the instrument and questions to the experts, and
-// bring back what came of them. They know what is in flight; the loop never
-// waits for an adapter itself.
+// couriers carry commands to the instrument and questions to the experts, and bring back the
+// answers. They keep track of both; the loop never waits for an adapter itself.
 //
-// All fields belong to the loop. What a goroutine needs it is given when it
-// begins, and what it has to say it sends as a message.
+// All fields belong to the loop. A goroutine gets all it needs when it begins, and reports by
+// messages.
 type couriers struct {
 	instrument instruments.Instrument
 	reviewers  map[string]humans.Reviewer
-	method     methods.Method // nil where there is none here
+	method     methods.Method // nil if none is run here
 
 	inFlight   map[string]context.CancelFunc // experiments and questions waited for
 	calls      map[string]*call              // that commands are off, by their experiments
 	recovery   *recovery                     // nil unless one is under way
-	collecting map[string]bool               // experiments of which it is asked what arrives later
-	listening  map[string]context.CancelFunc // experiments of which it may say more unasked
+	collecting map[string]bool               // experiments whose late quantities it is asked for
+	listening  map[string]context.CancelFunc // experiments whose late values it may report unasked
 	noDelivery bool                          // it gives nothing later
 	describing bool                          // the instrument is asked what it is
 	prompted   string                        // the expert who is asked for examples
@@ -56,9 +55,9 @@ func (c *couriers) release(id string) {
 	}
 }
 
-// releaseSettled ends the wait for what is no longer open. An instrument is
-// waited for until it answers, also after a person has settled its experiment:
-// a late answer is recorded. A person at the bench is not.
+// releaseSettled ends the wait for experiments that are no longer open. An instrument is
+// awaited until it answers, even after a person has settled its experiment: a late answer is
+// recorded. A person at the bench is not awaited.
 func (c *couriers) releaseSettled(s *campaign.State) {
 	for id := range c.inFlight {
 		q, x := s.Question(id), s.Experiment(id)
@@ -70,8 +69,8 @@ func (c *couriers) releaseSettled(s *campaign.State) {
 	}
 }
 
-// world says what is in flight. The maps are made anew each time: a decision in
-// the background keeps the world that it was begun with.
+// world fills in the commands and questions in flight. The maps are made anew each time: a
+// decision in the background keeps the world that it began with.
 func (c *couriers) world(w *engine.World, s *campaign.State) {
 	if w.Recovering = c.recovery != nil; w.Recovering {
 		w.AskedSince = c.recovery.since
@@ -106,7 +105,7 @@ func (c *couriers) simulatedExpert(name string) bool {
 	return reviewer != nil && reviewer.Describe().Simulated
 }
 
-// describe asks the instrument what it is.
+// describe asks the instrument to describe itself.
 func (c *couriers) describe(t *team, answer func(instruments.Description, error) message) {
 	t.consult(func() {
 		description, err := describe(t.awaiting, c.instrument, attempts)
@@ -114,8 +113,8 @@ func (c *couriers) describe(t *team, answer func(instruments.Description, error)
 	})
 }
 
-// describe asks an instrument so many times what it is: one that has answered
-// before may only be slow to come back.
+// describe asks an instrument for its description, several times: one that has answered before
+// may only be slow to come back.
 func describe(
 	ctx context.Context, instrument instruments.Instrument, times int,
 ) (instruments.Description, error) {
@@ -147,8 +146,8 @@ func (c *couriers) await(
 	})
 }
 
-// Between two attempts to hear what arrives later from an instrument that has
-// failed to say it.
+// Pauses between attempts to get late quantities from an instrument that has failed to give
+// them.
 const (
 	firstCollectPause   = time.Second
 	longestCollectPause = time.Minute
@@ -184,8 +183,8 @@ func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string
 	})
 }
 
-// listen hears what the instrument says, without having been asked, of an experiment
-// of which nothing is awaited any more.
+// listen takes unsolicited values of the instrument for an experiment that awaits nothing any
+// more.
 func (c *couriers) listen(t *team, cmd instruments.Command) {
 	listener, ok := c.instrument.(instruments.Listener)
 	if !ok || c.listening[cmd.Experiment] != nil {
@@ -223,9 +222,9 @@ const notBegun = "it was called off before it began"
 // awaits its outcome. The start is announced where the log does not have it
 // yet.
 //
-// known is what is known before: of a new command that it was not started, of one
-// from another process what recovery found. An instrument that denies a command
-// which it had confirmed has lost its memory, and the fate is unknown (law 3).
+// known is the knowledge at the beginning: a new command was not started; for one from another
+// process, recovery has found its state. An instrument that denies a command which it had
+// confirmed has lost its memory, and the fate is unknown (law 3).
 func (s sending) startAndAwait(
 	ctx context.Context, known verdict, announce bool,
 ) (instruments.Outcome, error) {
@@ -254,15 +253,14 @@ func (s sending) startAndAwait(
 	return outcome, err
 }
 
-// start starts a command; ended is its outcome where there is nothing to be
-// awaited. A start whose confirmation is lost is looked into, never repeated on
-// a guess. Where certainly nothing took place the experiment is put off, which
-// costs nothing and says nothing about its composition; only what would be
-// refused for ever has failed.
+// start starts a command; ended is its outcome if there is nothing to await. A start whose
+// confirmation is lost is looked into, never repeated on a guess. Where certainly nothing took
+// place the experiment is put off, which costs nothing and says nothing about its composition;
+// only a command that would be refused for ever has failed.
 //
-// The guard is asked before each attempt, not once: between two attempts the
-// lease can be lost or the device exchanged. fateOf holds what the device says
-// to what the log has confirmed.
+// The guard is asked before each attempt, not once: between two attempts the lease can be lost
+// or the device exchanged. fateOf compares the device's answer with the confirmations in the
+// log.
 func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err error) {
 	deferred := func(cause string) *instruments.Outcome {
 		return &instruments.Outcome{Status: instruments.Deferred, Cause: cause}
@@ -336,11 +334,11 @@ func (c *couriers) ask(t *team, id string, question humans.Question) {
 	})
 }
 
-// noMethod is why a campaign whose method is a program goes on without it.
+// noMethod is the reason that a campaign whose method is a program goes on without it.
 const noMethod = "the program is not run here"
 
-// consult asks the method what to measure next. A question that is still open
-// is dismissed: the campaign is another one since.
+// consult asks the method for the next composition to measure. A question that is still open is
+// dismissed: the campaign has changed since.
 func (c *couriers) consult(t *team, step engine.Consult, q methods.Question) {
 	if c.dismiss != nil {
 		c.dismiss()
@@ -365,7 +363,7 @@ func (c *couriers) consult(t *team, step engine.Consult, q methods.Question) {
 	})
 }
 
-// examples are what an expert gave when the campaign asked for examples.
+// examples carries an expert's answer to the campaign's request for examples.
 type examples struct {
 	step     engine.Examples // by which they were asked for
 	labels   []humans.Example
@@ -385,8 +383,8 @@ func (c *couriers) prompt(t *team, step engine.Examples) {
 
 // examplesOf asks a reviewer for examples.
 //
-// Fewer examples than were asked for are an error: the rest would be asked for
-// again, and an expert's examples need not go on where they stopped.
+// Fewer examples than requested are an error: the rest would be requested again, and an
+// expert's examples need not go on where they stopped.
 func examplesOf(ctx context.Context, r humans.Reviewer, step engine.Examples) examples {
 	given := examples{step: step}
 	what := "labels"

@@ -14,12 +14,11 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// A campaign that drives something real does so under a lease of the device, by
-// the identity that it describes. The lease can be lost while the campaign
-// runs: what keeps others off is gone, or another device answers in its place.
-// Then nothing more is sent, and the campaign pauses until a person has looked;
-// resuming it takes the lease anew, of the device that is there then. What is
-// under way is awaited all the same.
+// A campaign that drives something real does so under a lease of the device, by the identity
+// that it describes. The lease can be lost while the campaign runs: nothing keeps others off
+// any more, or another device answers in its place. Then nothing more is sent, and the campaign
+// pauses until a person has looked; resuming it takes a new lease, of the device that is there
+// then. Commands under way are awaited nevertheless.
 //
 // Several campaigns may share a device. Then each command waits for a ticket
 // before it is dispatched, and keeps it until its fate is known: see
@@ -60,19 +59,18 @@ type HeldTicket interface {
 	Leave()
 }
 
-// leaseEvery is how often the lease is checked where nothing else happens; a
-// test's is shorter.
+// leaseEvery is the interval between checks of the lease while nothing else happens; a test's
+// is shorter.
 var leaseEvery = 5 * time.Second
 
-// device is what the campaign measures with: what it says that it is, the
-// lease, and the tickets.
+// device is the campaign's instrument: its description, the lease, and the tickets.
 //
 // It belongs to the loop; the goroutines that wait for tickets speak to it
 // through messages.
 type device struct {
 	description instruments.Description
-	lease       Lease                 // nil where there is none, or not any more
-	lost        string                // why there is none any more
+	lease       Lease                 // nil without a lease
+	lost        string                // why the lease is gone
 	leased      int                   // how often it was taken anew
 	queued      *queued               // nil where no ticket is waited for or unused
 	tickets     map[string]HeldTicket // of experiments that the device may be at work on
@@ -86,16 +84,14 @@ type queued struct {
 	held   HeldTicket // nil while it is waited for
 }
 
-// deviceOf names what a description is of.
+// deviceOf names the device of a description.
 func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Name) }
 
-// take makes a device the campaign's: it is what the description says, under a
-// lease where it is one that has to be leased. lock, if set, leases it. The
-// tickets of what is under way are adopted.
+// take makes the described device the campaign's, under a lease if it is of a kind that has to
+// be leased. lock, if set, leases it. The tickets of commands under way are adopted.
 //
-// Its order: the lease first, then the tickets of what is under way, and the
-// description last, so that a failure leaves the campaign without a device
-// rather than with half of one.
+// Its order: the lease first, then the tickets of commands under way, and the description last,
+// so that a failure leaves the campaign without a device rather than with half of one.
 func (d *device) take(
 	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
 ) error {
@@ -162,8 +158,8 @@ func (d *device) check() {
 	}
 }
 
-// lose gives the lease up: nothing more is sent under it. Tickets stay, for the
-// device is at work on what it was sent.
+// lose gives the lease up: nothing more is sent under it. Tickets stay, for the device is still
+// at work on its commands.
 func (d *device) lose(why string) {
 	d.lost = cmp.Or(d.lost, why)
 	if d.lease != nil {
@@ -173,15 +169,14 @@ func (d *device) lose(why string) {
 	d.unqueue()
 }
 
-// restored says that what was lost is the campaign's again. The count goes up,
-// so that a message about the lease before (see [lost]) is not taken for one
-// about this lease.
+// restored records that the campaign has its lost device again. The count goes up, so that a
+// message about the lease before (see [lost]) is not taken for one about this lease.
 func (d *device) restored() {
 	d.lost = ""
 	d.leased++
 }
 
-// notBack is why a campaign that has lost its device cannot be resumed.
+// notBack is the error for a campaign that cannot be resumed since its device is still lost.
 func notBack(err error) error {
 	return problem.New(
 		problem.NotNow, "the campaign stays paused, since it does not have its instrument: %w", err,
@@ -194,16 +189,15 @@ func notBack(err error) error {
 // sent.
 type guard struct {
 	leased int // when the command was dispatched
-	// ask says why nothing may be sent any more, "" where it may.
+	// ask returns the reason that nothing may be sent any more, "" for none.
 	ask func(ctx context.Context) (why string)
 }
 
-// guard returns what sees that a command goes to the device that the campaign
-// has, and nowhere else; in the loop. describe asks what is there now.
+// guard returns the check that a command goes to the campaign's device and nowhere else; it is
+// called in the loop. describe asks the device that answers now for its description.
 //
-// lease and description are those of the moment of the dispatch: a command
-// belongs to the device that the log says it was dispatched to. What is
-// simulated needs none.
+// lease and description are those of the moment of the dispatch: a command belongs to the
+// device that the log says it was dispatched to. Simulations need no guard.
 func (d *device) guard(
 	def *definition.Campaign, describe func(context.Context) (instruments.Description, error),
 ) guard {
@@ -225,7 +219,7 @@ func (d *device) guard(
 				return err.Error()
 			}
 		}
-		return "" // what is out of reach is not sent anything
+		return "" // nothing is sent to a device out of reach
 	}}
 }
 
@@ -243,8 +237,8 @@ func (d *device) ticket() engine.Ticket {
 	return engine.Ticket{Place: engine.Held}
 }
 
-// queue begins to wait for a ticket for a command. send hands what is heard of it to the
-// loop, until the context is done; it reports whether it did.
+// queue begins to wait for a ticket for a command. send hands news of the ticket to the loop,
+// until the context is done, and reports whether it did.
 //
 // A ticket that arrives after the wait was given up is ended here, in whichever
 // of the two places it turns up: in this goroutine, or in ticketed.
@@ -266,8 +260,7 @@ func (d *device) queue(awaiting context.Context, command string, send func(conte
 	})
 }
 
-// ticketed takes in what is heard of a ticket. queued is compared by its
-// pointer: each wait has its own.
+// ticketed takes in news of a ticket. queued is compared by its pointer: each wait has its own.
 func (d *device) ticketed(m ticketed) {
 	switch {
 	case d.queued != m.queued: // it was given back meanwhile
@@ -326,7 +319,7 @@ func (d *device) endTickets(s *campaign.State) {
 	}
 }
 
-// leave is called when the run is over: what is under way keeps its tickets.
+// leave is called when the run is over: commands under way keep their tickets.
 func (d *device) leave() {
 	d.unqueue()
 	for id, ticket := range d.tickets {

@@ -11,16 +11,16 @@
 // The loop never waits for an adapter, nor for a model. Three parts do so in
 // goroutines of their own, and none of them changes the campaign:
 //
-//   - the bench makes fits, decisions and judgments on a shadow core that folds the same events. What
-//     has been overtaken by events is made again; a decision that was overtaken three times in a row
-//     is made before anything else is taken in;
-//   - the device is what the campaign measures with: the lease that keeps others off it, and the
-//     tickets of commands where campaigns share it;
-//   - the couriers carry commands to the instrument and questions to the experts, ask what became of
-//     commands that another process dispatched, and know what is in flight.
+//   - the bench makes fits, decisions and judgments on a shadow core that folds the same
+//     events. A computation that events have overtaken is made again; a decision that was
+//     overtaken three times in a row is made before anything else is taken in;
+//   - the device is the campaign's instrument: the lease that keeps others off it, and the
+//     tickets of commands if campaigns share it;
+//   - the couriers carry commands to the instrument and questions to the experts, ask for the
+//     fate of commands that another process dispatched, and keep track of all in flight.
 //
-// What they hear they send to the loop as messages, which it applies in the
-// order of their coming. So are the requests of people ([Runner.Submit]).
+// They send their news to the loop as messages, which it applies in the order of arrival. So
+// are the requests of people ([Runner.Submit]).
 //
 // A panic, of a method or an adapter, is a message too: the loop throws it
 // again, so that it ends this run where the caller can recover from it, and not

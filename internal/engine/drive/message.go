@@ -11,9 +11,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// message is what a goroutine tells the loop, which applies one after the
-// other. An error ends the run. A message may find the campaign changed since it
-// was sent: each apply looks again at what it is about.
+// message is a goroutine's report to the loop, which applies one after the other. An error ends
+// the run. The campaign may have changed since a message was sent: each apply looks again at
+// its subject.
 type message interface {
 	apply(ctx context.Context, r *Runner) error
 }
@@ -32,13 +32,11 @@ type reply struct {
 	err    error
 }
 
-// apply fulfills a request. What is wrong with it goes to the person, a failure
-// of the log ends the loop as well. A campaign that has lost its device resumes
-// once the instrument has said what it is.
+// apply fulfills a request. Its faults go to the person; a failure of the log ends the loop as
+// well. A campaign that has lost its device resumes once the instrument has described itself.
 //
-// The batch is made before the instrument is asked, so that a request that is
-// refused asks nothing; it is made again afterwards, when the campaign may be
-// another one.
+// The batch is made before the instrument is asked, so that a request that is refused asks
+// nothing; it is made again afterwards, since the campaign may have changed.
 func (m request) apply(ctx context.Context, r *Runner) error {
 	if first, err := r.core.Repeated(ctx, r.Log, m.Request); first != nil || err != nil {
 		m.reply <- reply{events: first, err: err}
@@ -60,8 +58,8 @@ func (m request) apply(ctx context.Context, r *Runner) error {
 	return err
 }
 
-// returned is what the instrument says that a lost lease is taken anew of, for
-// a request to resume.
+// returned carries the instrument's description after a lost lease; the pending resume request
+// is retried with it.
 type returned struct {
 	description instruments.Description
 	err         error
@@ -85,14 +83,14 @@ func (m returned) apply(ctx context.Context, r *Runner) error {
 	return m.resume.apply(ctx, r)
 }
 
-// described is what the instrument says that it is, before the first command.
+// described carries the instrument's description of itself, before the first command.
 type described struct {
 	description instruments.Description
 	err         error
 }
 
-// apply ends the run where the instrument does not say what it is: nothing can
-// be dispatched without it.
+// apply ends the run if the instrument does not describe itself: nothing can be dispatched
+// without that.
 func (m described) apply(_ context.Context, r *Runner) error {
 	r.couriers.describing = false
 	if m.err != nil {
@@ -101,7 +99,7 @@ func (m described) apply(_ context.Context, r *Runner) error {
 	return r.take(m.description)
 }
 
-// started says that the instrument has confirmed a command.
+// started reports that the instrument has confirmed a command.
 type started struct{ experiment string }
 
 // apply records the confirmation, once: after a recovery it may come again.
@@ -115,15 +113,15 @@ func (m started) apply(ctx context.Context, r *Runner) error {
 	})
 }
 
-// concluded is how a command ended, or why that is unknown.
+// concluded carries the end of a command, or the reason that it is unknown.
 type concluded struct {
 	experiment string
 	outcome    instruments.Outcome
 	err        error
 }
 
-// apply records the outcome in the trace of its experiment. What the instrument
-// said may be of no use any more; then nothing is recorded.
+// apply records the outcome in the trace of its experiment. The instrument's answer may be
+// useless by now; then nothing is recorded.
 func (m concluded) apply(ctx context.Context, r *Runner) error {
 	r.couriers.release(m.experiment) // its goroutine has ended
 	x := r.core.State().Experiment(m.experiment)
@@ -136,8 +134,8 @@ func (m concluded) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payloads...)
 }
 
-// delivered is what came after the end of an experiment, or that the instrument
-// gives nothing then.
+// delivered carries the quantities that came after the end of an experiment, or the fact that
+// the instrument gives none then.
 type delivered struct {
 	experiment string
 	delivery   instruments.Delivery
@@ -157,8 +155,7 @@ func (m delivered) apply(ctx context.Context, r *Runner) error {
 	return nil
 }
 
-// unasked is what the instrument says of an experiment of which nothing is awaited, or
-// apart from what is.
+// unasked is an unsolicited value for an experiment, whether or not it awaits others.
 type unasked struct {
 	experiment string
 	delivery   instruments.Delivery
@@ -173,7 +170,7 @@ func (m unasked) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payloads...)
 }
 
-// replied is a reviewer's reply to a question, or why there is none.
+// replied carries a reviewer's reply to a question, or the reason for its absence.
 type replied struct {
 	question string
 	reply    humans.Reply
@@ -181,8 +178,7 @@ type replied struct {
 	err      error
 }
 
-// apply records the answer as the expert's, or as the engine's why there is
-// none.
+// apply records the answer as the expert's, or its absence and the reason as the engine's.
 func (m replied) apply(ctx context.Context, r *Runner) error {
 	s := r.core.State()
 	actor, payloads := engine.Heard(r.core.At(engine.World{}), m.question, m.reply, m.over, m.err)
@@ -196,8 +192,8 @@ func (m replied) apply(ctx context.Context, r *Runner) error {
 	return r.appendTraced(ctx, actor, q.LastEvent, q.Trace, payloads...)
 }
 
-// prompted are the examples that an expert was asked for. They are recorded
-// once the campaign asks for them: it may have been paused meanwhile.
+// prompted carries the examples that an expert was asked for. They are recorded once the
+// campaign asks for them: it may have been paused meanwhile.
 type prompted struct{ examples }
 
 func (m prompted) apply(_ context.Context, r *Runner) error {
@@ -206,7 +202,7 @@ func (m prompted) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// proposed is what the program said that is the campaign's method.
+// proposed carries the answer of the program that is the campaign's method.
 type proposed struct {
 	step   engine.Consult
 	answer events.MethodAnswered
@@ -226,7 +222,7 @@ func (m proposed) apply(ctx context.Context, r *Runner) error {
 	return r.append(ctx, actor, r.core.State().LastEvent, payload)
 }
 
-// recalled is what became of all commands that were asked about. It is recorded
+// recalled carries the fates of all commands that recovery asked about. They are recorded
 // before the next step.
 type recalled struct{ verdicts []verdict }
 
@@ -248,8 +244,8 @@ func (m ticketed) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// lost says why the device is not the campaign's any more, of the lease of that
-// number.
+// lost carries the reason that the campaign lost its device, and the number of the lease it is
+// about.
 type lost struct {
 	why    string
 	leased int
@@ -264,9 +260,8 @@ func (m lost) apply(_ context.Context, r *Runner) error {
 	return nil
 }
 
-// panicked is a programmer's mistake in an adapter or a method. It is thrown
-// again in the loop, whose caller can know what to do about it: in a goroutine
-// of its own it would end the whole process.
+// panicked is a programmer's mistake in an adapter or a method. It is thrown again in the loop,
+// whose caller can handle it: in a goroutine of its own it would end the whole process.
 type panicked struct{ what any }
 
 func (m panicked) apply(context.Context, *Runner) error { panic(m.what) }

@@ -20,8 +20,7 @@ func (r *Runner) appendTraced(
 	ctx context.Context, actor, cause, trace string, payloads ...events.Payload,
 ) error {
 	env := engine.Envelope{Actor: actor, Cause: cause, Trace: trace, Simulated: r.simulated}
-	// What an expert answers here is reported by the account that runs the
-	// campaign.
+	// An expert's answer here is reported by the account that runs the campaign.
 	if expert, ok := strings.CutPrefix(actor, "expert:"); ok && !r.couriers.simulatedExpert(expert) {
 		env.Account = r.Account
 	}
@@ -47,29 +46,26 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 		return nil, err
 	}
 	r.Meter.ObserveDuration("append", time.Since(began))
-	// Only what is on disk is folded: nothing acts on what a crash could take
-	// back.
+	// Only events on disk are folded: nothing acts on an event that a crash could take back.
 	for _, e := range stored {
 		if err := r.core.Apply(e); err != nil {
 			return nil, err
 		}
 		r.Meter.CountEvent(e)
 	}
-	// What is settled now is waited for no longer, and its place at the device
-	// is free.
+	// Experiments settled now are no longer awaited, and their places at the device are free.
 	r.couriers.releaseSettled(s)
 	r.couriers.releaseCalls(s)
 	r.device.endTickets(s)
 	return stored, nil
 }
 
-// actor is who reports what the instrument says.
+// actor is the actor of the instrument's reports.
 func (r *Runner) actor() string { return "instrument:" + r.device.description.Name }
 
-// simulated reports whether a payload is a fact about a simulated world. The
-// name that a payload carries is compared, since what is reported of another
-// instrument is not the present one's. All other payloads are about the campaign
-// and not about a world.
+// simulated reports whether a payload is a fact about a simulated world. The name in the
+// payload is compared, since a report may be about another instrument than the present one. All
+// other payloads are about the campaign and not about a world.
 func (r *Runner) simulated(p events.Payload) bool {
 	d := r.device.description
 	measures := func(instrument string) bool { return d.Simulated && instrument == d.Name }

@@ -12,31 +12,28 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// No answer of a device about its past outweighs what the log has confirmed.
+// No answer of a device about its past outweighs a confirmation in the log.
 //
-// An instrument's memory may be gone, be that of an earlier day or of another
-// machine, or never have reached the disk. So "running" and "finished" are
-// believed, since they repeat nothing, and "not started" of a command that was
-// once sent to something real is not: its fate is unknown, and a person looks.
-// That holds where the log has experiment.started, and where it has
-// experiment.dispatched alone. There, too, the program may have acted and been
-// killed before it confirmed, or before the confirmation was recorded; only a
-// memory that is durable before the act could tell, and whether it is, no one
-// can see from outside. An honest instrument says "not started" only in the
-// moment between the two, so that hardly a person is called in vain. What
-// certainly was not sent is refused ([instruments.ErrRefused]) and put off.
+// An instrument's memory may be gone, be that of an earlier day or of another machine, or never
+// have reached the disk. So "running" and "finished" are believed, since they repeat nothing,
+// and "not started" of a command that was once sent to something real is not: its fate is
+// unknown, and a person looks. That holds where the log has experiment.started, and where it
+// has experiment.dispatched alone. There, too, the program may have acted and been killed
+// before it confirmed, or before the confirmation was recorded; only a memory that is durable
+// before the act could tell, and whether it is, no one can see from outside. An honest
+// instrument says "not started" only in the moment between the two, so that hardly a person is
+// called in vain. A command that certainly was not sent is refused ([instruments.ErrRefused])
+// and put off.
 //
-// Where such a memory is declared ([instruments.Keeper]) "not started" is a fact about
-// the past, and none about the future: the start may lie in a pipe that an earlier
-// instance reads later. So the command is called off first, which has to be answered,
-// and only then, and where the ledger still knows of no start, the experiment is put off
-// and asked for by another command. The device has to say which one it is. What the log
-// has confirmed no ledger outweighs.
+// Where such a memory is declared ([instruments.Keeper]) "not started" is a fact about the
+// past, and not about the future: the start may lie in a pipe that an earlier instance reads
+// later. So the command is called off first, which has to be answered, and only then, if the
+// ledger still knows of no start, is the experiment put off and requested by another command.
+// The device has to say which one it is. No ledger outweighs a confirmation in the log.
 //
 // A simulation may forget, and is started again: nothing physical has happened.
 
-// evidence is what the log knows of a command and of the instrument it was sent
-// to.
+// evidence holds the log's knowledge of a command and of the instrument it was sent to.
 type evidence struct {
 	confirmed  bool   // by experiment.started
 	identified bool   // it said which device it is, and is the same
@@ -45,9 +42,9 @@ type evidence struct {
 	replaced   string // by which other device the instrument has been, if by any
 }
 
-// evidenceOf is taken in the loop, for goroutines to come; now is what the
-// instrument is now. A simulation is repeatable only if it is the same one that
-// the command was sent to.
+// evidenceOf is called in the loop, for goroutines to come; now describes the present
+// instrument. A simulation is repeatable only if it is the same one that the command was sent
+// to.
 func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	return evidence{
 		confirmed:  x.Status == campaign.Started,
@@ -58,8 +55,8 @@ func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
 	}
 }
 
-// replacement says how the instrument differs from the one that an experiment
-// was dispatched to; empty where it does not.
+// replacement describes how the instrument differs from the one that an experiment was
+// dispatched to; empty if it does not.
 func replacement(x *campaign.Experiment, now instruments.Description) string {
 	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
 		return ""
@@ -78,10 +75,9 @@ func named(name, identity string) string {
 	return fmt.Sprintf("%s (%s)", name, identity)
 }
 
-// withReplacement adds a remark to what is recorded at the start of a run where
-// another instrument stands in the place of the one that was sent the last
-// command: what it measures counts, and a reader of the log should know. It
-// looks at the latest command alone, and says it once: a run that is started
+// withReplacement adds a remark to the first events of a run if another instrument has replaced
+// the one that was sent the last command: its measurements count, and a reader of the log
+// should know. It looks at the latest command alone, and says it once: a run that is started
 // again finds the note.
 func withReplacement(
 	s *campaign.State, now instruments.Description, payloads ...events.Payload,
@@ -102,34 +98,32 @@ func withReplacement(
 	return payloads
 }
 
-// recovery is the question what became of commands that another process
-// dispatched. It is asked in the background, for some instruments take long to
-// find out. Until it is recorded nothing else begins; requests and deadlines
-// are seen to. Queries and verdicts have the same order.
+// recovery asks for the fates of commands that another process dispatched. It runs in the
+// background, since some instruments take long to find out. Until it is recorded nothing else
+// begins; requests and deadlines are served. Queries and verdicts have the same order.
 type recovery struct {
 	queries  []query
 	verdicts []verdict // of each query; nil until the instrument has answered
 	since    time.Time
 }
 
-// query is a command whose fate is asked for, with what the log knew of it
-// then.
+// query is a command whose fate is asked for, with the log's knowledge of it then.
 type query struct {
 	experiment string
 	cmd        instruments.Command
 	evidence   evidence
 }
 
-// verdict is what is to be believed of the answer; cause explains an unknown
-// fate, and why what was not started never will be.
+// verdict is the part of an answer to be believed; cause explains an unknown fate, or why a
+// command that was not started never will be.
 type verdict struct {
 	fate  instruments.Fate
 	cause string
 	void  bool // it was not started, and cannot begin any more
 }
 
-// recover begins to ask the instrument what became of commands that another
-// process dispatched.
+// recover begins to ask the instrument for the fates of commands that another process
+// dispatched.
 //
 // They are asked one after the other, in the order of the experiments: an
 // instrument need not be able to answer two at once. The message comes when all
@@ -155,7 +149,7 @@ func (c *couriers) recover(
 	})
 }
 
-// recovered hands over what the instrument has answered, nil before it has.
+// recovered hands over the instrument's answers, nil before they are there.
 func (c *couriers) recovered() *recovery {
 	done := c.recovery
 	if done == nil || done.verdicts == nil {
@@ -165,13 +159,13 @@ func (c *couriers) recovered() *recovery {
 	return done
 }
 
-// payloads are what is recorded of the commands that are still under way, and
-// await the queries whose outcomes are to be awaited. An unknown fate is left
-// to a person. What a person has settled meanwhile, or was given up, is
-// recorded already; a late answer is waited for.
+// payloads returns the events for the commands that are still under way; await lists the
+// queries whose outcomes are to be awaited. An unknown fate is left to a person. An experiment
+// that a person has settled meanwhile, or that was given up, is recorded already; its late
+// answer is awaited.
 //
-// recovery.done stands first of what is recorded of the commands, and an audit
-// holds its list to what was under way (checkRecovery).
+// recovery.done comes first among these events, and an audit compares its list with the
+// commands under way (checkRecovery).
 func (r *recovery) payloads(
 	s *campaign.State, now instruments.Description, build events.Build,
 ) (payloads []events.Payload, await []int) {
@@ -201,8 +195,7 @@ func (r *recovery) payloads(
 	return payloads, await
 }
 
-// fateOf asks what became of a command, and says what is to be believed of the
-// answer.
+// fateOf asks for the fate of a command, and judges the answer.
 func fateOf(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command, e evidence,
 ) verdict {
@@ -228,9 +221,9 @@ func fateOf(
 	return verdict{fate: instruments.FateUnknown, cause: cause}
 }
 
-// voided calls off a command that a durable and complete ledger does not know, and
-// says what became of it by then. An earlier instance that has just read the start may
-// be at work on it: then it is no more void than any other.
+// voided calls off a command that a durable and complete ledger does not know, and returns its
+// fate by then. An earlier instance that has just read the start may be at work on it: then it
+// is as little void as any other.
 func voided(ctx context.Context, instrument instruments.Instrument, cmd instruments.Command) verdict {
 	err := instrument.Cancel(ctx, cmd)
 	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
@@ -253,8 +246,8 @@ func voided(ctx context.Context, instrument instruments.Instrument, cmd instrume
 			"complete, did not know it, and it was called off"}
 }
 
-// recalledBy is what the instrument says became of a command. Errors are tried
-// again, since a device may be slow to come back; an answer is believed at once.
+// recalledBy returns the instrument's account of a command's fate. Errors are tried again,
+// since a device may be slow to come back; an answer is believed at once.
 func recalledBy(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
 ) verdict {

@@ -22,7 +22,7 @@ import (
 // A caller makes one and calls Start and then Run, or Suggest alone, from one
 // goroutine; Submit and nothing else may be called from others while Run runs.
 type Runner struct {
-	// Registry holds what the campaign's definition may name.
+	// Registry holds the entries that the campaign's definition may name.
 	Registry registry.Registry
 	// Log holds the campaign; Campaign names it.
 	Log      events.Log
@@ -31,8 +31,8 @@ type Runner struct {
 	// answer, by the experts' names.
 	Instrument instruments.Instrument
 	Reviewers  map[string]humans.Reviewer
-	// Method proposes what to measure, where the campaign's method is a program;
-	// without it the campaign chooses by itself.
+	// Method proposes compositions if the campaign's method is a program; without it the
+	// campaign chooses by itself.
 	Method methods.Method
 	// Account is the system's user that runs the campaign, as in
 	// [events.Event].
@@ -44,19 +44,18 @@ type Runner struct {
 	Epoch string
 	// Now is the clock of event times and deadlines. Default [clock.Now].
 	Now func() time.Time
-	// Observe, if set, is called from the loop with what it is about to wait
-	// for, after every change; For is empty once it has nothing to wait for. It
-	// must be quick.
+	// Observe, if set, is called from the loop with its next wait, after every change; For is
+	// empty once it has nothing to wait for. It must be quick.
 	Observe func(core *engine.Core, wait engine.Wait)
 	// Working, if set, is called from the loop once a fit or a decision has
 	// taken a while, and again when it has ended; [Runner.Computing] says
 	// which. It must be quick.
 	Working func(core *engine.Core)
-	// Summarized, if set, is called from the loop with the summary of the
-	// campaign at a revision, once it has been worked out in the background:
-	// after every change, as far as nothing else is computed. Observe is called
-	// again after it. It must be quick. It is not called where something is measured
-	// and no decision reads a model: a fit for each summary would be most of the work.
+	// Summarized, if set, is called from the loop with the summary of the campaign at a
+	// revision, once it has been computed in the background: after every change, unless
+	// something else is being computed. Observe is called again after it. It must be quick. It
+	// is not called in a campaign with measurements whose decisions read no model: a fit for
+	// each summary would be most of the work.
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Meter, if set, hears how long things took.
 	Meter Meter
@@ -85,7 +84,7 @@ type Runner struct {
 	summarized engine.Revision
 }
 
-// Meter hears how long things took and what happened; see internal/telemetry.
+// Meter receives durations and events; see internal/telemetry.
 type Meter interface {
 	// Trace begins a span named name, child of the W3C traceparent parent (or a
 	// new trace), and returns its traceparent and the function that ends it.
@@ -110,9 +109,8 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	return err
 }
 
-// equip gives the parts of the runner what they work with: some of it is set
-// after Start. It is called again by Run, for fields that its caller sets
-// between Start and Run, and keeps what is there.
+// equip gives the parts of the runner their tools, some of which are set after Start. Run calls
+// it again, for fields that its caller sets between Start and Run; tools already in place stay.
 func (r *Runner) equip() {
 	if r.Meter == nil {
 		r.Meter = noMeter{}
@@ -141,9 +139,9 @@ func (r *Runner) equip() {
 
 // Start loads the campaign and makes the runner ready; Run follows.
 //
-// It asks the instrument what it is and takes the lease, so that a caller learns
-// of a missing device before anything is running. A campaign that has ended with
-// nothing under way needs neither.
+// It asks the instrument for its description and takes the lease, so that a caller learns of a
+// missing device before anything is running. A campaign that has ended with nothing under way
+// needs neither.
 func (r *Runner) Start(ctx context.Context) (err error) {
 	if err := r.load(ctx); err != nil {
 		return err
@@ -166,7 +164,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	return r.take(description)
 }
 
-// take makes what the instrument describes the campaign's, where it fits.
+// take makes the described instrument the campaign's, if it fits.
 func (r *Runner) take(d instruments.Description) error {
 	s := r.core.State()
 	if err := instruments.Compatible(d, *s.Definition); err != nil {
@@ -178,13 +176,11 @@ func (r *Runner) take(d instruments.Description) error {
 // Core returns the runner's core. It must not be used while Run runs.
 func (r *Runner) Core() *engine.Core { return r.core }
 
-// Run drives the campaign until it has ended, or the context is done. Then
-// nothing new is started; what instruments are doing goes on, and the next Run
-// asks them about it.
+// Run drives the campaign until it has ended, or the context is done. Then nothing new is
+// started; the work of instruments goes on, and the next Run asks them about it.
 //
-// The deferred calls run in this order: what waits is cancelled, then all
-// goroutines are waited for and the device is given back, and last Submit learns
-// that the run is over.
+// The deferred calls run in this order: waits are cancelled, then all goroutines are awaited
+// and the device is given back, and last Submit learns that the run is over.
 func (r *Runner) Run(ctx context.Context) error {
 	r.equip()
 	awaiting, stop := context.WithCancel(ctx)
@@ -210,9 +206,8 @@ func (r *Runner) Run(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// begin records that another process goes on with the campaign, where nothing
-// is under way that it has to ask about first. Where something is under way,
-// recovery.done is recorded with what became of it.
+// begin records that another process goes on with the campaign, if no command is under way that
+// it has to ask about first. Otherwise recovery.done is recorded with the commands' fates.
 func (r *Runner) begin(ctx context.Context) error {
 	s := r.core.State()
 	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
@@ -244,11 +239,11 @@ func (r *Runner) leave() {
 	r.device.leave()
 }
 
-// turn takes the next step: over is true where there is none any more.
+// turn takes the next step; over is true if none is left.
 //
-// What recovery brought is recorded before anything else, since Next waits for
-// it. After a step that wrote something the messages that have arrived are
-// applied, so that a step is decided on all that is known.
+// The results of recovery are recorded before anything else, since Next waits for them. After a
+// step that wrote something the messages that have arrived are applied, so that a step is
+// decided on all that is known.
 func (r *Runner) turn(ctx context.Context) (over bool, err error) {
 	if done := r.couriers.recovered(); done != nil {
 		if err := r.recovered(ctx, done); err != nil {
@@ -294,7 +289,7 @@ func (r *Runner) observe(wait engine.Wait) {
 	}
 }
 
-// world is what the core cannot know from the log, as it is now.
+// world returns the facts of this moment that the core cannot know from the log.
 func (r *Runner) world() engine.World {
 	d := &r.device
 	now := r.Now()
@@ -425,7 +420,7 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 	return nil
 }
 
-// tell hands what is heard of a ticket to the loop, and reports whether it did.
+// tell hands news of a ticket to the loop, and reports whether it did.
 func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 	select {
 	case r.team.inbox <- m:
@@ -469,7 +464,7 @@ func (r *Runner) await(x *campaign.Experiment, known verdict, e evidence) {
 	r.couriers.await(r.team, engine.CommandOf(s, x), known, e, guard, announce)
 }
 
-// collect has the instrument asked for what an experiment is still to give.
+// collect has the instrument asked for the late quantities of an experiment.
 func (r *Runner) collect(x *campaign.Experiment) {
 	s := r.core.State()
 	var names []string
@@ -479,8 +474,8 @@ func (r *Runner) collect(x *campaign.Experiment) {
 	r.couriers.collect(r.team, engine.CommandOf(s, x), names)
 }
 
-// listen hears what the instrument may still say of an experiment that it was asked
-// about, and of which nothing is awaited.
+// listen takes what the instrument may still report about an experiment that it was asked about
+// and that awaits nothing.
 func (r *Runner) listen(experiment string) {
 	s := r.core.State()
 	x := s.Experiment(experiment)
@@ -506,9 +501,8 @@ func (r *Runner) ask(ctx context.Context, q *campaign.Question) error {
 	return nil
 }
 
-// examples records the examples that an expert has given, or asks for them. The
-// examples that were given are used once, and only for the step that they were
-// asked for.
+// examples records the examples that an expert has given, or requests them. The given examples
+// are used once, and only for the step that requested them.
 func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
 	given := r.couriers.examples
 	r.couriers.examples = nil
@@ -524,8 +518,8 @@ func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
 	return r.append(ctx, "expert:"+step.Expert, s.LastEvent, payloads...)
 }
 
-// recovered records what became of the commands that another process
-// dispatched, and goes on accordingly.
+// recovered records the fates of the commands that another process dispatched, and goes on
+// accordingly.
 func (r *Runner) recovered(ctx context.Context, done *recovery) error {
 	s := r.core.State()
 	payloads, await := done.payloads(s, r.device.description, r.Build)
@@ -539,7 +533,7 @@ func (r *Runner) recovered(ctx context.Context, done *recovery) error {
 	return nil
 }
 
-// shownAfter is how long a computation takes before it is worth telling.
+// shownAfter is the duration from which a computation is worth reporting.
 const shownAfter = 200 * time.Millisecond
 
 // compute makes a step in the background: it begins it, waits for it or for
@@ -581,14 +575,13 @@ func (r *Runner) worldOf(step engine.Step) (w engine.World) {
 	return w
 }
 
-// attend waits for a computation, or for whatever else happens.
+// attend waits for a computation, or for any other message.
 func (r *Runner) attend(ctx context.Context) error {
 	return r.wait(ctx, engine.Deadline(r.core.At(r.world())))
 }
 
-// arrived notes the result of a computation. A summary counts as of the revision
-// that it was begun at; one that could not be worked out is not tried again
-// until something has changed.
+// arrived notes the result of a computation. A summary counts as of the revision that it was
+// begun at; one that could not be computed is not tried again until something has changed.
 func (r *Runner) arrived(made result) {
 	shown := r.bench.current.shown
 	if of, summary := r.bench.arrived(made); r.bench.current == nil {
@@ -613,7 +606,7 @@ func (r *Runner) summarize() {
 	r.bench.begin(r.team.awaiting, r.core, nil, engine.World{})
 }
 
-// Computing says what is being computed; it is zero where nothing is. It may be
+// Computing returns the current computation; zero if nothing is being computed. It may be
 // called from Observe and Working alone.
 func (r *Runner) Computing() engine.Computation {
 	c := r.bench.current

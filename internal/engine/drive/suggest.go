@@ -52,10 +52,9 @@ func (r *Runner) Suggest(ctx context.Context) (engine.Suggestion, error) {
 	}
 }
 
-// byHand is the world of a campaign without an instrument: nothing is
-// dispatched, what an earlier run dispatched is left to the next one, and
-// questions to people wait for them. Questions to experts that a reviewer of
-// this process speaks for are put; all others count as attended.
+// byHand is the world of a campaign without an instrument: nothing is dispatched, commands of
+// an earlier run are left to the next one, and questions to people wait for them. Questions to
+// experts that a reviewer of this process speaks for are put; all others count as attended.
 func (r *Runner) byHand() engine.World {
 	w := engine.Attended(r.core.State(), engine.World{
 		Now: r.Now(), Eager: r.Eager, ByHand: true, Prompted: r.couriers.prompted,

@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
-// team runs what calls an adapter, in goroutines of their own, until nothing is
-// awaited any more. What came of it they tell the loop.
+// team runs calls to adapters, in goroutines of their own, until nothing is awaited any more.
+// They report the results to the loop.
 type team struct {
-	// awaiting is the context of what outlives a step: it is done when the run
-	// ends.
+	// awaiting is the context of goroutines that outlive a step: it is done when the run ends.
 	awaiting context.Context
 	inbox    chan message
 	// urgent are requests to call something off: no computation keeps them waiting.

@@ -7,7 +7,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// timing is what a runner knows of its clock. It is the loop's.
+// timing holds a runner's knowledge of its clock. It belongs to the loop.
 type timing struct {
 	// steps notices that the machine's clock was set; nil for another clock.
 	steps *clock.Steps
@@ -15,13 +15,13 @@ type timing struct {
 	// when it was not seen to be set back: at first the time of the first look,
 	// since a process knows nothing of the clock of an earlier one.
 	last, even time.Time
-	// ahead is how far it was set ahead, on the whole, since resumed: a person
-	// who resumes the campaign has said that it counts.
+	// ahead is the total by which it was set ahead since resumed: a person who resumes the
+	// campaign has accepted the clock.
 	ahead   time.Duration
 	resumed time.Time
 }
 
-// look takes in what the clock says now.
+// look takes in the clock's present time.
 func (t *timing) look(now time.Time, s *campaign.State) {
 	if t.even.IsZero() || now.Before(t.last) {
 		t.even = now
