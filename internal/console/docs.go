@@ -43,11 +43,10 @@ func showDocs(v *visit) error {
 	p := &docsPage{shell: v.shell("Docs")}
 	p.Query = strings.TrimSpace(v.r.URL.Query().Get("q"))
 	p.Hits = manual.Search(p.Query)
-	for _, page := range manual.Pages() {
-		switch {
-		case page.ForPeople():
+	for _, page := range manual.Listed() {
+		if page.ForPeople() {
 			p.Pages = append(p.Pages, page)
-		case !page.Inner():
+		} else {
 			p.Others = append(p.Others, page)
 		}
 	}

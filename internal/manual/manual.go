@@ -94,8 +94,11 @@ var Pages = sync.OnceValue(func() []Page {
 // developers.
 func (p *Page) ForPeople() bool { return p.forPeople }
 
-// Inner reports whether the page is reached from another page, and not from the list of pages.
-func (p *Page) Inner() bool { return strings.Contains(p.Name, "/") }
+// Listed are the pages of a list of all: a page in a folder is found by way of another, or by a
+// search. The decisions alone would fill a terminal.
+func Listed() []Page {
+	return slices.DeleteFunc(slices.Clone(Pages()), func(p Page) bool { return strings.Contains(p.Name, "/") })
+}
 
 // Find returns the page of a name, or nil.
 func Find(name string) *Page {

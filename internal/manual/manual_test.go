@@ -37,6 +37,9 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: title %q, or markup that it must not have", p.Name, p.Title)
 		}
 	}
+	if n := len(manual.Listed()); n != len(files) {
+		t.Errorf("a list of all pages has %d, and %d are in no folder", n, len(files))
+	}
 	link := regexp.MustCompile(`href="([^"]*)"`)
 	for _, p := range manual.Pages() {
 		for _, m := range link.FindAllStringSubmatch(p.HTML, -1) {

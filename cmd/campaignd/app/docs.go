@@ -33,7 +33,7 @@ var docsCommand = command{
 		}
 		switch {
 		case len(args) == 0:
-			for _, p := range manual.Pages() {
+			for _, p := range manual.Listed() {
 				c.printf("%-24s %s\n", p.Name, p.Title)
 			}
 			return nil
