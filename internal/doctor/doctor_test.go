@@ -43,6 +43,9 @@ func TestUnsafeDeployments(t *testing.T) {
 		want    Verdict
 	}{
 		"refused":         {func(d *Database) { d.Refusal = "it is one" }, "server", Unsafe},
+		"lab file":        {func(d *Database) { d.LabFile = errors.New("line 3") }, "lab.yaml", Unsafe},
+		"keys are unseen": {func(d *Database) { d.LabFile = errors.New("line 3") }, "passkeys", Unknown},
+		"nothing is sent": {func(d *Database) { d.NoRelay = errors.New("no program") }, "messages and brokers", Unsafe},
 		"fsync":           {set("fsync", "off"), "disk", Unsafe},
 		"pages":           {set("full_page_writes", "off"), "disk", Unsafe},
 		"checksums":       {set("data_checksums", "off"), "checksums", Unsafe},

@@ -129,7 +129,7 @@ func sameRequest(first, e events.Event) bool {
 // another writer was quicker, its events are folded and the request is judged again: it may be
 // recorded by now.
 //
-// There is no lock: the log refuses a batch whose writer has not seen the newest event, and
+// It takes no lock: the log refuses a batch whose writer has not seen the newest event, and
 // that ends each round. The core may have been overtaken by any number of events, or by a
 // process that has begun to run the campaign.
 func Submit(

@@ -7,7 +7,7 @@ import (
 )
 
 // Heard returns the events for a reviewer's reply to a question, or for the lack of one, and
-// their actor; none if the reply is no longer of use. over is set if the wait for the reply had
+// their actor; none for a reply that comes too late to be of use. over is set if the wait for the reply had
 // ended before it came.
 //
 // An answer that cannot be taken withdraws its question: it would otherwise be

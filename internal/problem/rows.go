@@ -16,7 +16,7 @@ type RowFault struct {
 // reported at once, so that they are mended at once.
 type RowFaults []RowFault
 
-// Add notes what is wrong with the row at an index; nothing where err is nil.
+// Add notes the fault of the row at an index; a nil err is no fault.
 func (f *RowFaults) Add(index int, err error) {
 	if err != nil {
 		*f = append(*f, RowFault{Row: index + 1, Err: err})

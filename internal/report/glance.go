@@ -42,7 +42,7 @@ type answerRow struct{ Name, Value, Unit, Description string }
 // finished texts.
 type number struct{ Value, Name, Detail string }
 
-// answerOf are the best compositions; without any, the text names what is missing.
+// answerOf are the best compositions; without any, the text names the missing part.
 //
 // The two bests come from the summary and are not searched for here, so that report, console and
 // command line name the same compositions.

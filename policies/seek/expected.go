@@ -90,7 +90,9 @@ func (p *Problem) NewScalarizer(s *Standing) (*Scalarizer, error) {
 			z.known[k] = composite.Known(a.function, len(p.Quantities), p.problem.Parameters)
 		}
 		z.slopes = append(z.slopes, make([]float64, p.space.Dim()))
-		z.best[k], z.least[k], z.spread[k] = math.Inf(-1), math.Inf(1), p.spread(k, s)
+		z.best[k] = math.Inf(-1)
+		z.least[k] = math.Inf(1)
+		z.spread[k] = p.spread(k, s)
 	}
 	if p.Requires() {
 		if z.negLogKept, err = p.NegLogFeasible(); err != nil {

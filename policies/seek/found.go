@@ -280,7 +280,9 @@ func (p *Problem) believed(quantities []events.QuantityPrediction) []Believed {
 // read adds the measurements.
 func (m *Member) read(state *campaign.State, experiments []*campaign.Experiment) {
 	for i := range m.Quantities {
-		q, sum, n := &m.Quantities[i], 0.0, 0
+		q := &m.Quantities[i]
+		sum := 0.0
+		n := 0
 		for _, x := range experiments {
 			if value, ok := state.Quantity(x, q.Quantity); ok && x.Counts(q.Quantity) {
 				sum += value.Value

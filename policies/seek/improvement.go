@@ -108,7 +108,9 @@ func (i *Improvement) prepare() error {
 	of := p.problem
 	// Points are a sequence of their own: they have to be independent of the members'
 	// values.
-	of.Objective, of.Constraints, of.Seed = nil, i.apart, i.seed^0x6d697874757265
+	of.Objective = nil
+	of.Constraints = i.apart
+	of.Seed = i.seed ^ 0x6d697874757265
 	mixture, err := composite.New(of, members)
 	if err != nil {
 		return err

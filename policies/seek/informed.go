@@ -100,7 +100,9 @@ func (m *moved) Uses(argument int) bool {
 // Jet implements [composite.Function].
 func (m *moved) Jet(s *jet.Space, arguments []jet.Jet) jet.Jet {
 	if m.space != s {
-		m.space, m.product, m.both = s, s.New(), s.New()
+		m.space = s
+		m.product = s.New()
+		m.both = s.New()
 	}
 	s.Mul(m.product, arguments[m.ratio], m.Function.Jet(s, arguments))
 	s.Add(m.both, m.product, arguments[m.shift])

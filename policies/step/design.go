@@ -104,7 +104,10 @@ func (k *Drawn) of(
 			return nil, nil, err
 		}
 	}
-	k.space, k.kind, k.points, k.same = v.Space, kind, points, same
+	k.space = v.Space
+	k.kind = kind
+	k.points = points
+	k.same = same
 	return points, same, nil
 }
 

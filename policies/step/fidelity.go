@@ -149,7 +149,9 @@ func (s *Step) take(c *events.Candidate, x []float64, way int) {
 	prediction := model.PredictAt(x)
 	mean, sd := model.Posterior(x)
 	optimistic, pessimistic := model.Untransform(mean-s.Beta*sd), model.Untransform(mean+s.Beta*sd)
-	c.Prediction, c.Optimistic, c.Pessimistic = &prediction, &optimistic, &pessimistic
+	c.Prediction = &prediction
+	c.Optimistic = &optimistic
+	c.Pessimistic = &pessimistic
 	if s.several != nil { // whether it keeps constraints is a matter of the target
 		c.Outcomes = s.several.predictor.At(x).Quantities
 	}

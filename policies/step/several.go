@@ -135,7 +135,9 @@ func (s *Step) outlook(c *events.Candidate, x []float64) {
 		return
 	}
 	out := s.several.predictor.At(x)
-	c.Outcomes, c.Value, c.Feasible = out.Quantities, out.Value, out.Feasible
+	c.Outcomes = out.Quantities
+	c.Value = out.Value
+	c.Feasible = out.Feasible
 }
 
 // traded adds the estimated front to a decision, and the candidate's expected contribution to

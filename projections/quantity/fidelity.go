@@ -59,7 +59,9 @@ func (p *Projection) fitFidelity(
 		}
 		target := int(f.Source(f.Join(of.X[0], f.Target())))
 		lengthscales, result = h.Lengthscales, r
-		fit.OutputScale, fit.Noise, fit.Mean = 1, h.Noise[target], h.Mean
+		fit.OutputScale = 1
+		fit.Noise = h.Noise[target]
+		fit.Mean = h.Mean
 		fit.Fidelity = &events.FidelityFit{W: h.W, Noise: h.Noise}
 	} else {
 		h, r, err := sources.FitFidelity(ctx, of, cfg)
@@ -67,7 +69,9 @@ func (p *Projection) fitFidelity(
 			return events.ObjectiveFit{}, err
 		}
 		lengthscales, result = h.Lengthscales, r
-		fit.OutputScale, fit.Noise, fit.Mean = h.OutputScale, h.Noise, h.Mean
+		fit.OutputScale = h.OutputScale
+		fit.Noise = h.Noise
+		fit.Mean = h.Mean
 		fit.Fidelity = &events.FidelityFit{C: h.C, Delta: h.Delta}
 	}
 	fit.LogPosterior, fit.Evaluations = result.LogPosterior, result.Evaluations

@@ -442,7 +442,9 @@ func (m *Model) LeaveOneOut(rows []int) (z, mean, sd []float64) {
 	}
 	allZ, allMean, allSD := marginal.LeaveOneOut()
 	for _, i := range rows {
-		z, mean, sd = append(z, allZ[i]), append(mean, allMean[i]), append(sd, allSD[i])
+		z = append(z, allZ[i])
+		mean = append(mean, allMean[i])
+		sd = append(sd, allSD[i])
 	}
 	return z, mean, sd
 }

@@ -3,6 +3,7 @@ package quantity
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -58,8 +59,12 @@ func (o others) Snapshot() ([]byte, error) { return snapshot(o.all[1:]) }
 // Restore implements projections.Projection.
 func (s *Set) Restore(snapshot []byte) error {
 	var snapshots []json.RawMessage
-	if err := json.Unmarshal(snapshot, &snapshots); err != nil || len(snapshots) == 0 {
-		return fmt.Errorf("restore quantities: %d: %w", len(snapshots), err)
+	err := json.Unmarshal(snapshot, &snapshots)
+	if err == nil && len(snapshots) == 0 {
+		err = errors.New("the objective is missing")
+	}
+	if err != nil {
+		return fmt.Errorf("restore quantities: %w", err)
 	}
 	s.all = s.all[:1]
 	for i, text := range snapshots {

@@ -109,8 +109,8 @@ func (r *Runner) load(ctx context.Context) (err error) {
 	return err
 }
 
-// equip gives the parts of the runner their tools, some of which are set after Start. Run calls
-// it again, for fields that its caller sets between Start and Run; tools already in place stay.
+// equip gives the parts of the runner their tools. Run calls it again, for the fields that its caller
+// sets between Start and Run; tools already in place stay.
 func (r *Runner) equip() {
 	if r.Meter == nil {
 		r.Meter = noMeter{}

@@ -188,7 +188,7 @@ func measure(ctx context.Context, s *simulate.Start, p definition.Point, n int) 
 	return answer, nil
 }
 
-// known is what is true of a composition.
+// known are the true values of a composition.
 func known(s *simulate.Start, p definition.Point) (answer said, err error) {
 	answer.Point = p
 	answer.True, answer.Regret, err = s.Task.Truth.At(p)
