@@ -130,8 +130,8 @@ tool (
 
 // A C library that Pebble uses where there is a C compiler, and which takes longer to compile than any other part of
 // the program; a release, which is built without C, does not have it. See docs/dependencies.md.
-replace github.com/DataDog/zstd => ./internal/zstd
+replace github.com/DataDog/zstd => ./internal/tools/zstd
 
 // What Pebble formats its errors with is made for clusters, and takes more room than
 // anything else that Pebble brings along. See docs/dependencies.md.
-replace github.com/cockroachdb/errors => ./internal/pebbleerrors
+replace github.com/cockroachdb/errors => ./internal/tools/pebbleerrors

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/examples"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
 )
 
 // Law: each example of the gallery begins anywhere, under any name: its file has no fault, it

@@ -15,9 +15,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/labfile"
-	"github.com/campaignd/campaignd/internal/shown"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/view/shown"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -274,7 +274,7 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 	t.Helper()
 	r := &jsonschema.Reflector{ExpandedStruct: true}
 	// From this folder, so that the path of a type is that of its import.
-	for _, folder := range []string{"../events", "../adapters", "../policies", "../projections", "../internal/labfile"} {
+	for _, folder := range []string{"../events", "../adapters", "../policies", "../projections", "../internal/files/labfile"} {
 		if err := r.AddGoComments("github.com/campaignd/campaignd/schemas", filepath.FromSlash(folder), jsonschema.WithFullComment()); err != nil {
 			t.Fatal(err)
 		}

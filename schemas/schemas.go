@@ -10,7 +10,7 @@
 // An editor with yaml-language-server completes and checks a campaign file that
 // begins with
 //
-//	# yaml-language-server: $schema=../schemas/campaign.json
+//	# yaml-language-server: $schema=campaign.json
 //
 // Payload schemas allow members they do not know: a newer campaignd may add
 // optional ones without raising the version. Those of the campaign file and the

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // ErrClosed is wrapped by the errors of prompts that cannot be answered any

@@ -10,7 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // tableOf is a table of n compositions of so many parameters and a salt that is the same in

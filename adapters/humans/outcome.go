@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // OutcomeLine writes an outcome in a line: "conductivity 10.4 mS/cm, price 5 EUR/kg".

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // Sheet is a table of estimates that a person fills in: a row for each option, with a

@@ -7,7 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 var (

@@ -8,7 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/units"
+	"github.com/campaignd/campaignd/internal/ground/units"
 )
 
 // MeasurementError says that an instrument's answer cannot be used, with every

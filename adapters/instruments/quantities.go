@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/units"
+	"github.com/campaignd/campaignd/internal/ground/units"
 )
 
 // Arranged returns a measurement with the quantities that the campaign declares taken from wherever

@@ -11,7 +11,7 @@ import (
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 
-	"github.com/campaignd/campaignd/internal/relay"
+	"github.com/campaignd/campaignd/internal/lab/relay"
 )
 
 // titled are the services that show a title of their own; elsewhere it is the

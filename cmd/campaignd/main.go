@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/campaignd/campaignd/cmd/campaignd/app"
-	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 )
 
 func main() { app.Main(builtin.Registry()) }

@@ -58,7 +58,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 )
 
 // ErrClosed is returned by operations on a publisher, subscriber or bus that

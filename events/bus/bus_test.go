@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/memlog"
-	_ "github.com/campaignd/campaignd/internal/draws"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // The tests run in synctest bubbles: time is simulated, and a goroutine that

@@ -11,7 +11,7 @@ import (
 )
 
 // Definition describes a campaign: the parameters, the objective, the method that chooses the next
-// step, the experts and the instrument. It is the content of a campaign file; internal/campaignfile
+// step, the experts and the instrument. It is the content of a campaign file; internal/files/campaignfile
 // reads, completes and checks it. In an event every default is written out.
 type Campaign struct {
 	// Name of the campaign: letters, digits, dot, dash and underscore. It names

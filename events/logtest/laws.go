@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 )
 
 // checkOrder looks at an empty log, then at three campaigns whose names begin

@@ -16,7 +16,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/guardfs"
+	"github.com/campaignd/campaignd/internal/ground/guardfs"
 )
 
 // benchEvent has a record of about 500 bytes.

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/guardfs"
+	"github.com/campaignd/campaignd/internal/ground/guardfs"
 )
 
 // small makes Pebble rotate its write-ahead log and write tables often.

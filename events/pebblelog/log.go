@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
 	"github.com/campaignd/campaignd/events/internal/queue"
-	"github.com/campaignd/campaignd/internal/guardfs"
+	"github.com/campaignd/campaignd/internal/ground/guardfs"
 )
 
 // Options says how to open a store. The zero value opens it for reading and writing, and creates a

@@ -19,7 +19,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/merkle"
-	"github.com/campaignd/campaignd/internal/guardfs"
+	"github.com/campaignd/campaignd/internal/ground/guardfs"
 )
 
 const (

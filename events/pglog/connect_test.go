@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // refused fails unless connecting to an address is refused in words that name

@@ -45,7 +45,7 @@
 //
 // The primary of a replicated database acknowledges a commit once a standby has
 // it. That alone does not keep what was acknowledged. Three rules do, which this
-// package keeps; the trials of internal/faults lose events without them:
+// package keeps; the trials of internal/tests/faults lose events without them:
 //
 //   - No statement is ever cancelled. PostgreSQL answers the cancelling of a
 //     commit that waits for a standby by showing it to all, though no standby

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // Law: a primary whose machine is gone, so that it neither answers nor refuses,

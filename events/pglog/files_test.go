@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/filestore/filestoretest"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // holding opens a store and takes hold of it.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // Law: of the servers that an address names the primary is inspected, whichever comes first and

@@ -13,7 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
 	"github.com/campaignd/campaignd/events/pebblelog"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // conform runs the laws of a store on stores of one database.

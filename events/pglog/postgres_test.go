@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // freshDatabase makes an empty database on the server that the tests share, which

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // lab is a database with workers.

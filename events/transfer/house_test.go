@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/events/transfer"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 func mustOpen(t *testing.T, address string, o store.Options) events.Store {

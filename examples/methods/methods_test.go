@@ -157,7 +157,7 @@ baseline: lognei
 		t.Fatal(err)
 	}
 	run("simulate", "equal.yaml")
-	peers := exec.Command(program, "internal/peers/botorch/peers.py", "--study", file, "--arms", "BoTorch qLogNEI", "--out", folder)
+	peers := exec.Command(program, "internal/study/peers/botorch/peers.py", "--study", file, "--arms", "BoTorch qLogNEI", "--out", folder)
 	peers.Dir = "../.."
 	if out, err := peers.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 )
 
 // Chains of an audit.

@@ -15,7 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/checkpoint"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // Checkpoint is a checkpoint of a log, or a proof that ends in one.

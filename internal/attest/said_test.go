@@ -23,9 +23,9 @@ import (
 	"github.com/campaignd/campaignd/events/checkpoint"
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/forgery"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/forgery"
 )
 
 var update = flag.Bool("update", false, "write down what is said of stores")

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 )
 
 // Law: what a decision asks is a question of its form, whichever form that is.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // A caller that lost the answer to a request sends it again. Whether it was

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // digests are requests as programs wrote them when a value was a plain number, with their

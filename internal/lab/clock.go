@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 )
 
 // clockSet is the newest step of this machine's clock that was noticed, nil for none.

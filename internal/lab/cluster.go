@@ -15,11 +15,11 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/board"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/ground/telemetry"
+	"github.com/campaignd/campaignd/internal/lab/board"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // A lab in a database may be held by any number of processes. Each reads all of its stores, and

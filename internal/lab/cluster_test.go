@@ -16,11 +16,11 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // process opens a lab in a database as a process of its own does: another name of

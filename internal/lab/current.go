@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // A person may act at one process of a lab in a database and look, with the next request, at

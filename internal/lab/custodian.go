@@ -11,7 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/board"
+	"github.com/campaignd/campaignd/internal/lab/board"
 )
 
 // custodian decides which process holds the stores of a lab. In a folder that is

@@ -7,8 +7,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/devices"
-	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lab/devices"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // review frees the tickets that a campaign without a driver has left in the queue of the lab's

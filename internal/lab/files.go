@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

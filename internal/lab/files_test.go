@@ -15,12 +15,12 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/attest"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/campaignfile"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

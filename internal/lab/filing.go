@@ -10,11 +10,11 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // Filing holds a campaign's tags and the like in the lab, which help people to find it among

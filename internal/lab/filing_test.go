@@ -7,7 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // Law: how a campaign is filed is kept in the lab's log, with who did it, and outlives the process; what

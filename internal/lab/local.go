@@ -13,14 +13,14 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/clock"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/devices"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/equip"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/engine/equip"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/ground/telemetry"
+	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

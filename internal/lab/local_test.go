@@ -17,15 +17,15 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/equip"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/engine/equip"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // pump is a device that measures only once it is let: it can be watched meanwhile.

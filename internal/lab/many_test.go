@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // Law: of many campaigns that are free a process takes some at a time, however often it looks, and

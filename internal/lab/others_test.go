@@ -8,10 +8,10 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // ending is a log of which nothing is known but its end.

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

@@ -8,11 +8,11 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/equip"
+	"github.com/campaignd/campaignd/internal/engine/equip"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

@@ -17,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

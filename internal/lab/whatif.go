@@ -2,7 +2,7 @@ package lab
 
 import (
 	"github.com/campaignd/campaignd/adapters/instruments"
-	"github.com/campaignd/campaignd/internal/whatif"
+	"github.com/campaignd/campaignd/internal/lab/whatif"
 )
 
 // WhatIf returns the campaign as it is imagined otherwise. It is made when its

@@ -18,10 +18,10 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/cmd/campaignd/app"
-	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/web/server"
 )
 
 // asProgram has this test binary be the program campaignd, which the package starts.

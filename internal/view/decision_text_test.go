@@ -9,7 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	_ "github.com/campaignd/campaignd/internal/draws"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // Law: every bar is as wide as any other, lies on the side of its sign, and is no

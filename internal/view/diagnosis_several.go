@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
 
 // writeSeveral writes how the models of the other quantities do, how far the probability to keep

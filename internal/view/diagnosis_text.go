@@ -6,8 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
 
 // WriteDiagnosis writes a diagnosis for people: the verdict and its reasons first, then the numbers

@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/num/sensitivity"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 

@@ -3,7 +3,7 @@ package view
 import (
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
 
 // Law: importance does not speak against itself: where something comes with a parameter whatever

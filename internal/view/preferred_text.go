@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // fewLiked is how many preferred compositions a summary lists.

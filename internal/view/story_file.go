@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // In this file are the events of files.

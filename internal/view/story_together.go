@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // A plate that jams leaves 24 experiments without a word and then with an unknown fate. Each is an

@@ -7,10 +7,10 @@ import (
 	"strconv"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 	"github.com/campaignd/campaignd/projections/space"
 )
 

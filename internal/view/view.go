@@ -51,8 +51,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // How says how a remedy is done, as in "campaignd resolve e7". Each front end

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 )
 
 // World names the simulated part of a campaign: the lab that measured, or before that the one that

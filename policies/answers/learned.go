@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/num/channel"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/search"

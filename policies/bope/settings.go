@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // Names of the rules in a campaign file.

@@ -5,10 +5,10 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/computed"
-	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/files/computed"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"

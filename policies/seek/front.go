@@ -7,9 +7,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/ehvi"
+	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/internal/num/pareto"
 	"github.com/campaignd/campaignd/projections/quantity"
 )

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/computed"
-	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/files/computed"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/internal/num/jet"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/quantity"

@@ -7,8 +7,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/computed"
-	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/num/formula"
 )
 
 // Keeps says whether measured values keep the constraints on outcomes; "" where

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // axis is one parameter and its place in an encoded composition.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // Bounds say which measured compositions a campaign could ask for as it is

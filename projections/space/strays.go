@@ -5,7 +5,7 @@ import (
 	"math"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // Slack is how far a number that a person writes down may be beyond a bound, as a share of the

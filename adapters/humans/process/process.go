@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // Name of the channel in a campaign file.

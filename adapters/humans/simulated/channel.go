@@ -11,8 +11,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // Name of the channel in a campaign file.

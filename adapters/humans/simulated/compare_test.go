@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // comparison is a question between compositions of a task.

@@ -1,5 +1,5 @@
 // Package simulated is a simulated expert, who knows the truth, a test problem
-// of internal/tasks ([New]) or anything else ([Knowing]): ρ ranks a composition
+// of internal/study/tasks ([New]) or anything else ([Knowing]): ρ ranks a composition
 // from −3 (best in the space) to 3 (worst), and a is the expert's accuracy.
 // With the logistic function S, the expert
 //
@@ -38,7 +38,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // DefaultAccuracy is a where the campaign does not say: a good expert.

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // sat types the line again and again into a sitting, which goes on until it is agreed to;

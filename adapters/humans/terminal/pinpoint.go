@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // showPinpoint asks for a composition of the expert's own.

@@ -13,8 +13,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/testinstrument"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
+	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
 // Law: of a campaign in a database, too, the next run is told of a program that an

@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/testinstrument"
+	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
 // parentVariable makes the test binary a campaignd of one command: it starts

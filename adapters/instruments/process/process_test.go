@@ -16,11 +16,11 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/testinstrument"
+	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
 // The test binary is also the program that the instrument runs: a sound one
-// (internal/testinstrument) or one of the misbehaving ones of peer_test.go.
+// (internal/tests/testinstrument) or one of the misbehaving ones of peer_test.go.
 func TestMain(m *testing.M) {
 	testinstrument.RunIfAsked()
 	misbehaveIfAsked()

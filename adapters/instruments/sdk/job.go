@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 )
 
 // job is a command that this run of the program performs.

@@ -8,9 +8,9 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/tasks"
-	"github.com/campaignd/campaignd/internal/units"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/units"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // Name of the driver in a campaign file.
@@ -33,7 +33,7 @@ var Driver = instruments.Driver{
 	},
 }
 
-// Settings of a test problem of internal/tasks behind an instrument's contract.
+// Settings of a test problem of internal/study/tasks behind an instrument's contract.
 // What it answers is a function of the campaign's seed and the command. In a
 // campaign file a bare text stands for the task.
 type Settings struct {

@@ -1,5 +1,5 @@
 // Package simulated is an instrument that performs nothing: a test problem of
-// internal/tasks behind the contract of package instruments, with noise,
+// internal/study/tasks behind the contract of package instruments, with noise,
 // latency, failures, regions that cannot be measured, and silent outliers.
 //
 // # What it answers
@@ -35,7 +35,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // OutlierFactor multiplies the reading of a silent outlier: as on a real electrolyte robot, where 3

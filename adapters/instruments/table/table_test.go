@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 func ptr(x float64) *float64 { return &x }

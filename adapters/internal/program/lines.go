@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // MaxLine is the longest line either side accepts, in bytes. A measurement

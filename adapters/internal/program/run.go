@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // Run is one run of a program. After its end it stays as it is: the next run is

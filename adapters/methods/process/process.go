@@ -17,7 +17,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // Settings are those of the rule that a program serves; its owner is

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // askAccounts makes a request to the process that holds the accounts, or carries it out on the

@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
 )
 
 // newPassword asks for a password twice, without showing it, or reads it from

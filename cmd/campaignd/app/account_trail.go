@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
 )
 
 // accountTrail prints the audit log, or with --verify proves the whole log of the lab, which holds

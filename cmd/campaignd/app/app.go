@@ -43,9 +43,9 @@ import (
 	"runtime/debug"
 	"syscall"
 
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
 // Registry is the table of names for campaign files: Instruments, Experts (the channels to them)

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/ground/input"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/lablog"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
 // folderAudited is the document of `audit FOLDER --json`.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/control"
-	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/engine/control"
+	"github.com/campaignd/campaignd/internal/ground/lock"
 )
 
 // Law: the account that began a campaign stands in the log, under whatever name, and by whichever

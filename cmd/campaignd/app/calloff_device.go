@@ -10,12 +10,12 @@ import (
 	"sync"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/control"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/server/api"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/web/server/api"
 )
 
 // deviceAbort aborts every campaign that uses a device: of a lab on a server, or

@@ -18,8 +18,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
-	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/internal/ground/input"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
 )
 
 // checkpointCommand is `campaignd checkpoint`: checkpoints, proofs, and the key

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/mod/sumdb/note"
 
-	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 // The key that signs checkpoints belongs to the user and is never in a store: a person who can

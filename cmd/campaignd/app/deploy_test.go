@@ -14,7 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/files/labfile"
 )
 
 // understood fails unless arguments are a command of ours with flags that it has.

@@ -3,9 +3,9 @@ package app
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/internal/diagnose"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
 
 // diagnoseCommand is `campaignd diagnose`. It fits the models as the next decision would, and

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/internal/manual"
+	"github.com/campaignd/campaignd/internal/web/manual"
 )
 
 // docsFound is a section in the document of `docs WORD --json`.

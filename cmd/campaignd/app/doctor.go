@@ -9,11 +9,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/doctor"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/labfile"
-	"github.com/campaignd/campaignd/internal/relay"
+	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/lab/doctor"
+	"github.com/campaignd/campaignd/internal/lab/relay"
 )
 
 // doctorCommand is `campaignd doctor`.

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/ground/lock"
 )
 
 // earlierPrograms is the folder in which `.ci/earlier-programs` leaves the programs of

@@ -14,7 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
-	"github.com/campaignd/campaignd/internal/control"
+	"github.com/campaignd/campaignd/internal/engine/control"
 )
 
 // eventsCommand is `campaignd events`.

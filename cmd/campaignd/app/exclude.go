@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/exchange"
+	"github.com/campaignd/campaignd/internal/files/exchange"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -9,12 +9,12 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/plaintext"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/exchange"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/ground/input"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // Exit codes; `campaignd --help` explains them. Scripts rely on

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/bundle"
-	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/internal/files/bundle"
+	"github.com/campaignd/campaignd/internal/files/exchange"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

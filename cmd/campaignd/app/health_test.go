@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // heard is what a command has printed, while it runs.

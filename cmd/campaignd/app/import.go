@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/files/exchange"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 var importCommand = command{

@@ -25,9 +25,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/clock"
-	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
 )
 
 func TestMain(m *testing.M) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/duel"
 )

@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/lock"
-	"github.com/campaignd/campaignd/internal/pgtest"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // Law: what can be done with the files of a store can be done in a database, too; and a store goes

@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/guess"
+	"github.com/campaignd/campaignd/internal/files/guess"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // newColumn is a column in the document of `new --json`.

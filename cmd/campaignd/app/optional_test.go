@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/accounts"
-	"github.com/campaignd/campaignd/internal/lablog"
-	"github.com/campaignd/campaignd/internal/pgtest"
-	"github.com/campaignd/campaignd/internal/relay"
-	"github.com/campaignd/campaignd/internal/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // What can be done about a problem comes as data, a problem.Remedy, from the

@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/problem"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // declared returns the values of the constants of remedies that are declared so.
 func declared(t *testing.T, so string) (values []string) {
 	t.Helper()
-	source, err := os.ReadFile("../../../internal/problem/remedy.go")
+	source, err := os.ReadFile("../../../internal/ground/problem/remedy.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,12 +15,12 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/problem"
 )
 
 // With --server a command is about a campaign of a server. It works as with a store that another
-// process holds: it reads the log over the protocol of internal/control, and submits requests. Only
+// process holds: it reads the log over the protocol of internal/engine/control, and submits requests. Only
 // the requests outside that protocol go through the API: beginning a campaign, having it run,
 // having it suggest.
 

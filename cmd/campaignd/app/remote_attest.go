@@ -8,9 +8,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/server/api"
-	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
+	"github.com/campaignd/campaignd/internal/web/server/api"
 )
 
 // auditWait is how many seconds the server may hold one request for the result

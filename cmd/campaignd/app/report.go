@@ -15,8 +15,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/report"
-	"github.com/campaignd/campaignd/internal/wholefile"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
+	"github.com/campaignd/campaignd/internal/view/report"
 )
 
 // reported is the document of `report --json`.

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/ground/lock"
 )
 
 // saidVariable has the files of this test written anew.

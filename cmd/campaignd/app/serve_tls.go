@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/crypto/acme/autocert"
 
-	"github.com/campaignd/campaignd/internal/accounts"
+	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/labfile"
+	"github.com/campaignd/campaignd/internal/lab/accounts"
 )
 
 // tls is the server's TLS configuration: certificates by ACME for its domains,

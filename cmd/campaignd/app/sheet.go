@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/exchange"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/files/exchange"
+	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // sheetCommand is `campaignd sheet`: the run sheet of the experiments that wait to be measured by

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 )
 

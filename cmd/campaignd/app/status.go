@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/server/api"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/web/server/api"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/lock"
+	"github.com/campaignd/campaignd/internal/ground/lock"
 )
 
 // keptStore is a store that an earlier program left, in testdata/stores: of a method, finished or

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
 )
 
 // target is the subject of a command, as far as the arguments say: a store, its campaign, and the

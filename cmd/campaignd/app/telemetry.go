@@ -3,7 +3,7 @@ package app
 import (
 	"context"
 
-	"github.com/campaignd/campaignd/internal/telemetry"
+	"github.com/campaignd/campaignd/internal/ground/telemetry"
 )
 
 // telemetry begins the export of traces and metrics, where the environment asks for it, and ends no

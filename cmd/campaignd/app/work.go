@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/lab"
-	"github.com/campaignd/campaignd/internal/labfile"
-	"github.com/campaignd/campaignd/internal/server"
+	"github.com/campaignd/campaignd/internal/web/server"
 )
 
 // workCommand is `campaignd work`.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 )
 
 // The slow parts of an audit, fits, judgments and decisions, are made ahead of it on all cores.

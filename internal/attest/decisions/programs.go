@@ -8,7 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/shown"
+	"github.com/campaignd/campaignd/internal/view/shown"
 )
 
 // Programs opens the program that is the method of a definition.

@@ -6,9 +6,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/study/studytest"
-	"github.com/campaignd/campaignd/internal/tasks"
+	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
-	"github.com/campaignd/campaignd/internal/builtin"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 )
 
 // Law: an audit says the same on any number of cores, of an honest log, of one with forged fits and decisions,

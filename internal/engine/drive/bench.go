@@ -10,7 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
 )
 
 // bench makes the computations that take long with many measurements: fits, decisions,

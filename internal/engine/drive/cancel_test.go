@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 )
 
 // Law: whoever calls something off gets an error, never less than the whole, and leaves

@@ -6,8 +6,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
-	"github.com/campaignd/campaignd/internal/builtin"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 )
 
 // Law: where no fit is recorded, a reader is given the model that the next decision fits. Reading changes nothing of

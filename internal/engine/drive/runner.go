@@ -9,10 +9,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/clock"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/problem"
-	"github.com/campaignd/campaignd/internal/registry"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -84,7 +84,7 @@ type Runner struct {
 	summarized engine.Revision
 }
 
-// Meter receives durations and events; see internal/telemetry.
+// Meter receives durations and events; see internal/ground/telemetry.
 type Meter interface {
 	// Trace begins a span named name, child of the W3C traceparent parent (or a
 	// new trace), and returns its traceparent and the function that ends it.

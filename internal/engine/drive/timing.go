@@ -3,7 +3,7 @@ package drive
 import (
 	"time"
 
-	"github.com/campaignd/campaignd/internal/clock"
+	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 

@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // smooth is a prior with known derivatives: π̂ = ½ + 0.3 sin(a·x), V = 0.05 + 0.04 cos(a·x).

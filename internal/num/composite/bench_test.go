@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/formula"
 )
 
 // bind returns a formula as a function.

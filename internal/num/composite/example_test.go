@@ -3,8 +3,8 @@ package composite_test
 import (
 	"fmt"
 
-	"github.com/campaignd/campaignd/internal/formula"
 	"github.com/campaignd/campaignd/internal/num/composite"
+	"github.com/campaignd/campaignd/internal/num/formula"
 )
 
 // What a formula of two quantities is expected to gain at a design, under a constraint, and what its

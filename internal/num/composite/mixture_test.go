@@ -7,9 +7,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/special"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // plain are two quantities in the models' own units.

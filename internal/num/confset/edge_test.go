@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 func rbf(t *testing.T, lengthscales ...float64) kernel.Kernel {

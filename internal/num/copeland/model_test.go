@@ -12,10 +12,10 @@ import (
 	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/copeland"
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // choices returns n comparisons of random points of the unit cube by a person who always prefers

@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the

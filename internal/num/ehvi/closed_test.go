@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // outcome is a front with a normal distribution of what is to improve it.

@@ -12,9 +12,9 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 func mustFamily(t interface {

@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/formula"
+	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/internal/num/jet"
 )
 

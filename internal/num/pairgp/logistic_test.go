@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/integrate/quad"
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/special"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // kolmogorovDensity is the derivative of Kolmogorov's distribution function, by whichever of its

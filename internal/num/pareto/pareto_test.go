@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // within fails the test where got is not within the tolerance of want.

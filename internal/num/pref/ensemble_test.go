@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // Law: each member is the normal distribution of f(x) conditioned on the values supposed, by its definition. Derivatives

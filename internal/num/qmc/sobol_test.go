@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // The first ten points in three dimensions, as Joe and Kuo publish them with their generator.

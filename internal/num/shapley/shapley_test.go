@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	_ "github.com/campaignd/campaignd/internal/draws"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	_ "github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 func near(t *testing.T, what string, got, want, tol float64) {

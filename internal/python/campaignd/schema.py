@@ -1297,9 +1297,9 @@ class SimulatedExpert(Part):
 
 @part(kw_only=True)
 class SimulatedInstrument(Part):
-    """Settings of a test problem of internal/tasks behind an instrument's contract. What it
-    answers is a function of the campaign's seed and the command. In a campaign file a bare
-    text stands for the task.
+    """Settings of a test problem of internal/study/tasks behind an instrument's contract. What
+    it answers is a function of the campaign's seed and the command. In a campaign file a
+    bare text stands for the task.
     """
 
     task: str
@@ -1551,7 +1551,7 @@ class WorthHandover(Part):
 class Definition(Part):
     """Definition describes a campaign: the parameters, the objective, the method that chooses
     the next step, the experts and the instrument. It is the content of a campaign file;
-    internal/campaignfile reads, completes and checks it. In an event every default is
+    internal/files/campaignfile reads, completes and checks it. In an event every default is
     written out.
     """
 

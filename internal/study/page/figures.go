@@ -6,10 +6,10 @@ import (
 	"math"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/figure"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/plot"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/view/figure"
+	"github.com/campaignd/campaignd/internal/view/plot"
 )
 
 // target is the page: it stands alone.

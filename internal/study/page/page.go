@@ -17,8 +17,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/plaintext"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 )
@@ -32,7 +32,7 @@ type Input struct {
 	Date    time.Time
 }
 
-//go:generate go run -C ../../pages . ../study/page page.html
+//go:generate go run -C ../../tools/pages . ../../study/page page.html
 
 //go:embed page.css
 var style string

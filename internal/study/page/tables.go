@@ -5,9 +5,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/figure"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/view/figure"
 )
 
 // overviewRow is an arm in the overview. There is a cell for each task, in the

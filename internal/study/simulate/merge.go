@@ -14,7 +14,7 @@ import (
 	"syscall"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/ground/wholefile"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/view"
-	"github.com/campaignd/campaignd/internal/wholefile"
 )
 
 // Shard is one of Of parts of a study's campaigns, for a machine of its own:

@@ -26,8 +26,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // Study is a study that can be run.

@@ -12,9 +12,9 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/input"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/ground/input"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/internal/yamltree"
 )
 
 // table is a task given by the rows of a CSV file. The definition of the first arm serves to read

@@ -15,12 +15,12 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/format"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/internal/tasks"
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 	"github.com/campaignd/campaignd/projections/space"
 )
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
 )
 
 // policies checks every policy and panel by itself, on a task that has everything, and finds the

@@ -11,10 +11,10 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/campaignfile"
-	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/tasks"
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // Definition returns the campaign of an arm on a task, complete but for its

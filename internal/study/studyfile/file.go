@@ -44,12 +44,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/campaignd/campaignd/internal/builtin"
-	"github.com/campaignd/campaignd/internal/format"
-	"github.com/campaignd/campaignd/internal/input"
-	"github.com/campaignd/campaignd/internal/registry"
-	"github.com/campaignd/campaignd/internal/tasks"
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/input"
+	"github.com/campaignd/campaignd/internal/study/tasks"
 )
 
 // File is a study that was read without a fault.
@@ -106,7 +106,7 @@ func ParseRange(text string) (Seeds, bool) {
 // and Store is set.
 type Task struct {
 	Name string
-	// Function is a test problem of internal/tasks, measured with the given noise (standard
+	// Function is a test problem of internal/study/tasks, measured with the given noise (standard
 	// deviation, in the objective's unit), which the campaign knows unless NoiseUnknown is set.
 	// With several quantities, Noises are those of each, by name, in its unit.
 	Function                 string

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // Law: no input makes the reader or the composition of its campaigns panic or grow without

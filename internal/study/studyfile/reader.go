@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/campaignd/campaignd/internal/yamltree"
+	"github.com/campaignd/campaignd/internal/files/yamltree"
 )
 
 // reader turns nodes into a File and collects the faults.

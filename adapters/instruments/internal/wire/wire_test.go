@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/draws"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // The messages shown in the documentation are messages of the protocol.

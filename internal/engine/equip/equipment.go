@@ -1,0 +1,319 @@
+// Package equip opens what the definition of a campaign names: the instrument,
+// whose device it leases, and the reviewers of the experts.
+//
+// A process opens an [Equipment] for each run of a campaign and closes it
+// afterwards. Before a campaign exists, [Equipment.Prepare] completes its
+// definition and takes the device. A device is leased through package lock,
+// whose queue a [Place] keeps while the equipment is closed. Nothing here sends
+// a command.
+package equip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+
+	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/adapters/humans"
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/methods"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab/devices"
+	"github.com/campaignd/campaignd/projections/space"
+)
+
+// Equipment is the opened equipment of a campaign's definition: its instrument, and the reviewers
+// of its experts. Opening it begins nothing.
+type Equipment struct {
+	// Instrument is nil if the campaign measures nothing.
+	Instrument instruments.Instrument
+	// Reviewers has one entry for each expert, by name.
+	Reviewers map[string]humans.Reviewer
+	// Method is the program that is the campaign's method; nil for a built-in method.
+	Method methods.Method
+
+	// Place, if set, is kept while the device belongs to another, to wait for it.
+	Place *Place
+	// Devices, if set, is the queue of the lab's devices for the campaign.
+	Devices *devices.Campaign
+	// Unleased makes Prepare take no device: the process that drives the campaign does, on
+	// whichever machine.
+	Unleased bool
+
+	registry    registry.Registry
+	environment instruments.Environment
+	device      *device // nil without one to give back
+	unlocked    bool    // the remark on missing locks was made
+}
+
+// Open opens the equipment of a definition. Failure is a problem of [problem.Invalid].
+func Open(
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
+) (*Equipment, error) {
+	instrument, err := OpenInstrument(ctx, reg, def, env)
+	if err != nil {
+		return nil, err
+	}
+	e := &Equipment{Instrument: instrument, registry: reg, environment: env}
+	// A new campaign's experts are asked about the instrument's list.
+	if def, err = WithCandidates(ctx, def, instrument); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Folder, env.Prompter, env.Logf)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	if e.Method, err = OpenMethod(reg, def, env.Folder, env.Logf); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+// Close releases all resources, and gives the device back. Further calls do nothing.
+//
+// The device comes last: until its instrument is closed, the process may still be talking to it.
+func (e *Equipment) Close() error {
+	err := CloseInstrument(e.Instrument)
+	e.Instrument = nil
+	err = errors.Join(err, CloseReviewers(e.Reviewers))
+	e.Reviewers = nil
+	if e.Method != nil {
+		err = errors.Join(err, e.Method.Close())
+		e.Method = nil
+	}
+	if e.device != nil {
+		e.device.close()
+		e.device = nil
+	}
+	return err
+}
+
+// Lease leases a device to a campaign, with the given campaign file, until it is given back or the
+// equipment is closed. A valid lease is returned again: the run asks for it after Prepare has taken
+// it.
+func (e *Equipment) Lease(
+	d instruments.Description, campaign, source string,
+) (drive.Lease, error) {
+	remark := e.environment.Logf
+	if remark == nil {
+		remark = func(string, ...any) {}
+	}
+	if e.device != nil { // by Prepare, or a lost one
+		if e.device.holder.Device == deviceOf(d) && e.device.queue == e.Devices && e.device.Check() == nil {
+			return e.device, nil
+		}
+		e.device.close()
+		e.device = nil
+	}
+	if !e.Devices.Shared() {
+		if err := seen(deviceOf(d)); err != nil {
+			return nil, err
+		}
+	}
+	room := capacity(e.registry, e.environment.Folder, source, remark)
+	holder := holderOf(d, campaign, e.environment.Store, room)
+	place := e.Place
+	if place == nil {
+		place = new(Place)
+		defer place.Leave()
+	}
+	lease, err := place.take(holder, e.Devices)
+	if err != nil {
+		return nil, err
+	}
+	if err := lock.Supported(); err != nil && !e.unlocked {
+		e.unlocked = true
+		remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
+	}
+	e.device = &device{lease: lease, holder: holder, queue: e.Devices, works: max(1, d.Capacity)}
+	e.Place = nil // the former holder asks for it anew when a person wants it
+	return e.device, nil
+}
+
+// Prepare completes the definition of a new campaign from its instrument's list, checks that the
+// instrument can perform it, and takes the device, all before anything is written: a campaign that
+// cannot be run is not begun. source is the campaign file.
+func (e *Equipment) Prepare(
+	ctx context.Context, def definition.Campaign, source string,
+) (definition.Campaign, error) {
+	if e.Instrument == nil {
+		return def, nil
+	}
+	if e.Method != nil {
+		if _, err := e.Method.Describe(ctx); err != nil {
+			return def, problem.New(problem.Invalid, "policy.%s: %w", def.Policy.Next.Name, err)
+		}
+	}
+	def, err := WithCandidates(ctx, def, e.Instrument)
+	if err != nil {
+		return def, err
+	}
+	description, err := e.Instrument.Describe(ctx)
+	switch {
+	case errors.Is(err, instruments.ErrLater):
+		return def, err // the error says it itself
+	case err != nil:
+		return def, &SilentError{fmt.Errorf("the instrument does not describe itself: %w", err)}
+	}
+	if err := instruments.Compatible(description, def); err != nil {
+		return def, problem.New(problem.Invalid, "%w", err)
+	}
+	if e.Unleased || !engine.Exclusive(def, description) {
+		return def, nil
+	}
+	_, err = e.Lease(description, def.Name, source)
+	return def, err
+}
+
+// SilentError is the reason against beginning a campaign whose instrument does not answer as it
+// should: a fault of the device, or of its program, and not of campaignd. It is a type and no
+// problem code, since a caller that begins a campaign distinguishes a file that must be changed
+// from a device that must be looked at.
+type SilentError struct{ error }
+
+// Unwrap returns the cause.
+func (e *SilentError) Unwrap() error { return e.error }
+
+// OpenInstrument returns the instrument of a definition, nil if it measures nothing. Close it with
+// [CloseInstrument].
+func OpenInstrument(
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
+) (instruments.Instrument, error) {
+	if !def.Measures() {
+		return nil, nil
+	}
+	driver, ok := reg.DriverOf(&def)
+	if !ok {
+		return nil, problem.New(problem.Invalid,
+			"this campaignd has no driver %q for the campaign's instrument; it has %v",
+			def.Driver().Name, reg.DriverNames())
+	}
+	instrument, err := driver.Open(ctx, def, env)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	return instrument, nil
+}
+
+// CloseInstrument closes an instrument that holds resources; others, and nil, need nothing.
+func CloseInstrument(i instruments.Instrument) error {
+	if c, ok := i.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// OpenMethod returns the program that is the method of a definition, nil for a built-in method.
+// Opening it asks nothing.
+func OpenMethod(
+	reg registry.Registry, def definition.Campaign, folder string, logf func(format string, args ...any),
+) (methods.Method, error) {
+	driver, ok := reg.Program(&def)
+	if !ok {
+		return nil, nil
+	}
+	method, err := driver.Open(def, folder, logf)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	return method, nil
+}
+
+// OpenReviewers returns the reviewers of a definition's experts, by name. Relative paths start from
+// folder; prompter asks at the terminal, nil without one. Opening them asks nothing.
+func OpenReviewers(
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	folder string, prompter console.Prompter, logf func(format string, args ...any),
+) (map[string]humans.Reviewer, error) {
+	sp, err := space.New(def)
+	if err != nil {
+		return nil, problem.New(problem.Invalid, "%w", err)
+	}
+	env := humans.Environment{
+		Folder:   folder,
+		Prompter: prompter,
+		Now:      clock.Now,
+		Logf:     logf,
+		Sample: func(n int, seed uint64) []definition.Point {
+			points, err := sp.Sample(n, seed)
+			if err != nil {
+				return nil // the channel reports the missing list
+			}
+			return points
+		},
+	}
+	reviewers := make(map[string]humans.Reviewer, len(def.Experts))
+	for _, expert := range def.Experts {
+		channel, ok := reg.Channel(expert.Channel.Name)
+		if !ok {
+			return nil, problem.New(problem.Invalid, "this campaignd has no channel %q to the "+
+				"expert %s; it has %v",
+				expert.Channel.Name, expert.Name, reg.ChannelNames())
+		}
+		reviewer, err := channel.Open(ctx, expert, def, env)
+		if err != nil {
+			return nil, problem.New(problem.Invalid, "%w", err)
+		}
+		reviewers[expert.Name] = reviewer
+	}
+	return reviewers, nil
+}
+
+// CloseReviewers closes the reviewers that hold resources, programs among them.
+func CloseReviewers(reviewers map[string]humans.Reviewer) (err error) {
+	for _, name := range slices.Sorted(maps.Keys(reviewers)) {
+		if c, ok := reviewers[name].(io.Closer); ok {
+			err = errors.Join(err, c.Close())
+		}
+	}
+	return err
+}
+
+// Listed completes a definition from its instrument's list, if it measures nothing else. The
+// instrument is opened for that alone, and closed again in any case.
+func Listed(
+	ctx context.Context, reg registry.Registry, def definition.Campaign,
+	env instruments.Environment,
+) (definition.Campaign, error) {
+	driver, _ := reg.DriverOf(&def)
+	if !driver.Listed {
+		return def, nil
+	}
+	instrument, err := OpenInstrument(ctx, reg, def, env)
+	if err != nil {
+		return def, err
+	}
+	def, err = WithCandidates(ctx, def, instrument)
+	return def, errors.Join(err, CloseInstrument(instrument))
+}
+
+// WithCandidates completes a definition with the compositions that an instrument lists as the only
+// measurable ones. An existing list stays: it was recorded, and an instrument that now lists others
+// does not change a campaign.
+func WithCandidates(
+	ctx context.Context,
+	def definition.Campaign,
+	i instruments.Instrument,
+) (definition.Campaign, error) {
+	list, ok := i.(instruments.Candidates)
+	if !ok || def.Candidates != nil {
+		return def, nil
+	}
+	points, err := list.Candidates(ctx)
+	if err != nil {
+		return def, &SilentError{fmt.Errorf("the instrument's list of compositions: %w", err)}
+	}
+	def.Candidates = points
+	return def, nil
+}

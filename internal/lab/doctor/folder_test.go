@@ -1,0 +1,137 @@
+//go:build unix
+
+package doctor
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/labfile"
+)
+
+// verdictsOf are the verdicts of findings, by their subjects.
+func verdictsOf(found []Finding) map[string]Verdict {
+	verdicts := make(map[string]Verdict)
+	for _, f := range found {
+		verdicts[f.Subject] = f.Verdict
+	}
+	return verdicts
+}
+
+// Law: whatever makes a lab in a folder unsafe is said, with a remedy, and of what is well
+// nothing is.
+func TestUnsafeFolders(t *testing.T) {
+	well := func() *Folder {
+		return &Folder{Path: "lab", Mode: 0o700, Free: 1 << 40, Stores: map[string]error{"lab/a.campaign": nil}}
+	}
+	if n := Count(well().Findings(), Unsafe); n != 0 {
+		t.Fatalf("%d unsafe: %+v", n, well().Findings())
+	}
+	for name, c := range map[string]struct {
+		change  func(*Folder)
+		subject string
+		want    Verdict
+	}{
+		"damaged":           {func(f *Folder) { f.Stores["b"] = events.ErrDamaged }, "stores", Unsafe},
+		"newer":             {func(f *Folder) { f.Stores["b"] = events.ErrNewerFormat }, "stores", Unsafe},
+		"lab file":          {func(f *Folder) { f.LabFile = errors.New("line 3") }, "lab.yaml", Unsafe},
+		"keys are unseen":   {func(f *Folder) { f.LabFile = errors.New("line 3") }, "passkeys", Unknown},
+		"logins are unseen": {func(f *Folder) { f.LabFile = errors.New("line 3") }, "OpenID Connect", Unknown},
+		"sends are unseen":  {func(f *Folder) { f.LabFile = errors.New("line 3") }, "messages and brokers", Unknown},
+		"nothing is sent":   {func(f *Folder) { f.NoRelay = errors.New("no program") }, "messages and brokers", Unsafe},
+		"others write":      {func(f *Folder) { f.Mode = 0o770 }, "permissions", Unsafe},
+		"others read":       {func(f *Folder) { f.Mode = 0o755 }, "permissions", Unsafe},
+		"full":              {func(f *Folder) { f.Free = 1 << 20 }, "free space", Unsafe},
+		"room is unknown":   {func(f *Folder) { f.FreeErr = errors.New("no") }, "free space", Unknown},
+		"one machine":       {func(*Folder) {}, "loss of the machine", Unknown},
+		"served":            {func(f *Folder) { f.Served = "{}" }, "server", Safe},
+	} {
+		f := well()
+		c.change(f)
+		found := false
+		for _, got := range f.Findings() {
+			if got.Subject == c.subject {
+				found = true
+				if got.Verdict != c.want || got.Says == "" || got.Verdict != Safe && got.Remedy == "" {
+					t.Errorf("%s: %+v, want %s", name, got, c.want)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: nothing is said of %s", name, c.subject)
+		}
+	}
+}
+
+// Law: a real folder is seen as it is, and looking changes nothing in it.
+func TestLookAtARealFolder(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	log, err := store.Open(filepath.Join(folder, "sound"+store.Ending), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	look := func() (map[string]Verdict, []Finding) {
+		t.Helper()
+		list := func() (all []string) {
+			err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+				if err != nil {
+					return err
+				}
+				info, err := d.Info()
+				if err == nil && !d.IsDir() {
+					all = append(all, path+" "+info.ModTime().String())
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		before := strings.Join(list(), "\n")
+		_, fault := labfile.ReadFolder(builtin.Registry(), folder)
+		f, err := LookAtFolder(folder, Services{LabFile: fault})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after := strings.Join(list(), "\n"); after != before {
+			t.Errorf("looking has changed\n%s\nto\n%s", before, after)
+		}
+		return verdictsOf(f.Findings()), f.Findings()
+	}
+	if verdicts, found := look(); verdicts["stores"] != Safe || verdicts["lab.yaml"] != Safe || verdicts["permissions"] != Safe {
+		t.Errorf("a folder in order: %+v", found)
+	}
+
+	broken := filepath.Join(folder, "broken"+store.Ending)
+	if err := errors.Join(
+		os.CopyFS(broken, os.DirFS(filepath.Join(folder, "sound"+store.Ending))),
+		os.WriteFile(filepath.Join(broken, "FORMAT"), []byte("campaignd store 1000\n"), 0o600),
+		os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte("instruments: {pump: 3}\n"), 0o600),
+		os.Chmod(folder, 0o777),
+	); err != nil {
+		t.Fatal(err)
+	}
+	verdicts, found := look()
+	for _, subject := range []string{"stores", "lab.yaml", "permissions"} {
+		if verdicts[subject] != Unsafe {
+			t.Errorf("%s is %q: %+v", subject, verdicts[subject], found)
+		}
+	}
+	if _, err := LookAtFolder(filepath.Join(folder, "nowhere"), Services{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+}

@@ -1,3 +1,0 @@
-module github.com/campaignd/campaignd/internal/mutation
-
-go 1.26.0

@@ -1,3 +1,0 @@
-module github.com/campaignd/campaignd/internal/pages
-
-go 1.26.0

@@ -1,0 +1,84 @@
+// Package draws makes the generators of property tests draw the same in each run: a test that
+// passed once passes again, on each machine. A test package with generators imports it for that:
+//
+//	import _ "github.com/campaignd/campaignd/internal/tests/draws"
+//
+// CAMPAIGND_DRAWS is another seed: .ci/run sets a fresh one in each run, and prints it; -rapid.seed
+// overrides both. A failure with a fresh seed becomes a case of its own.
+//
+// Tests that are long for their breadth run whole only with CAMPAIGND_DRAWS: `go test ./...` runs
+// on any machine, also on a busy one.
+package draws
+
+import (
+	"cmp"
+	"flag"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	_ "pgregory.net/rapid" // whose flag is set
+)
+
+// fewChecks is the number of trials of a property without breadth: its library's default is 100.
+const fewChecks = "30"
+
+func init() {
+	if err := flag.Set("rapid.seed", cmp.Or(os.Getenv("CAMPAIGND_DRAWS"), "34")); err != nil {
+		panic("CAMPAIGND_DRAWS: " + err.Error())
+	}
+	if Whole() {
+		return
+	}
+	if err := flag.Set("rapid.checks", fewChecks); err != nil {
+		panic(err)
+	}
+}
+
+// Whole reports whether tests go through all of their cases, and not through a share of them that
+// is the same in each run.
+func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
+
+// Bounds of the work on an input: how much may be allocated for it, and how long it may take
+// without allocating, also on a busy machine. A key of 3 MB was once compared with every known
+// name, which allocated 15 GB.
+const (
+	mostAllocated = 2 << 30
+	patience      = time.Minute
+)
+
+// Answers fails on a fuzzed input for which read works without a bound. It runs read in its own
+// goroutine, which must not end the test.
+func Answers(t testing.TB, read func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		read()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("it never answers")
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > mostAllocated {
+		t.Fatalf("%d MB are allocated for it, more than %d", n>>20, mostAllocated>>20)
+	}
+}
+
+// LongKeys returns inputs of a YAML reader with keys and words longer than any name.
+func LongKeys() (all [][]byte) {
+	for _, n := range []int{300_000, 3_000_000} {
+		long := strings.Repeat("k", n)
+		for _, text := range []string{long + ": 1", "name: " + long, "{" + long + ": {" + long + ": 1}}", "? '" + long + "'\n: 1",
+			"a: &" + long + " 1\nb: *" + long, "- " + long} {
+			all = append(all, []byte(text))
+		}
+	}
+	return all
+}

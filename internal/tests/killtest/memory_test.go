@@ -1,0 +1,62 @@
+//go:build unix
+
+package killtest
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/testinstrument"
+)
+
+// older is the folder of an older copy of the ledger.
+func (c *campaignRun) older() string { return filepath.Join(c.bench, "ledger.old") }
+
+// keepLedger makes a copy of the ledger, which may come back one day.
+func (c *campaignRun) keepLedger(t *testing.T) {
+	t.Helper()
+	copyFolder(t, c.older(), testinstrument.LedgerDir(c.bench))
+}
+
+func copyFolder(t *testing.T, to, from string) {
+	t.Helper()
+	err := os.RemoveAll(to)
+	if err == nil {
+		err = os.CopyFS(to, os.DirFS(from))
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+}
+
+// loseMemory does to the ledger of an instrument that has been killed what happens
+// to files: it is deleted, cut off, or that of an earlier day; or the store is taken
+// to where there is none. Where campaignd lives on, a new life of the instrument
+// may be reading it already.
+func (c *campaignRun) loseMemory(t *testing.T) {
+	t.Helper()
+	ledger := testinstrument.LedgerDir(c.bench)
+	switch c.rng.IntN(3) {
+	case 0:
+		if err := os.RemoveAll(ledger); err != nil && len(living(t, c.bench)) == 0 {
+			t.Fatal(err)
+		}
+	case 1:
+		files, err := filepath.Glob(filepath.Join(ledger, "*.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil && c.rng.IntN(2) == 0 {
+				if err := os.Truncate(file, c.rng.Int64N(info.Size()+1)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	case 2:
+		copyFolder(t, ledger, c.older())
+	}
+}

@@ -1,0 +1,3 @@
+module github.com/campaignd/campaignd/internal/tools/pages
+
+go 1.26.0
