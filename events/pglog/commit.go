@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -21,22 +23,21 @@ import (
 func (l *Log) Append(
 	ctx context.Context, campaign string, expected events.Sequence, batch ...events.Event,
 ) ([]events.Event, error) {
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("store: append: %w", context.Cause(ctx))
+	if ctx.Err() != nil || l.readOnly {
+		return nil, fmt.Errorf("store: append: %w", l.writable(ctx))
 	}
-	if l.readOnly {
-		if err := l.usable(ctx); err != nil {
-			return nil, fmt.Errorf("store: append: %w", err)
-		}
-		return nil, fmt.Errorf("store: append: %w", events.ErrReadOnly)
-	}
-	return l.queue.Append(ctx, campaign, expected, batch, nil, nil)
+	return l.committer.queue.Append(ctx, campaign, expected, batch, nil, nil)
 }
 
-// committer is the committer's knowledge of the store: the newest head that it has seen and the
+// committer stores the batches of a log's queue. It knows the newest head that it has seen and the
 // sequences of campaigns at that head. Others append as well, so it is only true where a statement
 // matches.
 type committer struct {
+	log    *Log
+	queue  *queue.Queue
+	work   sync.WaitGroup
+	giveUp chan struct{} // closed some time after close: an unknown end stays one
+
 	edge      *merkle.Edge // nil: not known
 	epoch     int64        // of the store's holder
 	sequences map[string]events.Sequence
@@ -45,12 +46,11 @@ type committer struct {
 // maxSequences is how many campaigns the committer remembers.
 const maxSequences = 10_000
 
-// commit is the committer. It ends when the queue is closed.
-func (l *Log) commit() {
-	defer close(l.done)
+// run stores batches until the queue is closed.
+func (k *committer) run() {
 	var taken []*queue.Request
 	for {
-		taken = l.queue.Take(taken)
+		taken = k.queue.Take(taken)
 		if len(taken) == 0 {
 			return
 		}
@@ -62,23 +62,34 @@ func (l *Log) commit() {
 				}
 				n++
 			}
-			l.store(rest[:n])
+			k.store(rest[:n])
 			rest = rest[n:]
 		}
 		clear(taken)
 	}
 }
 
+// closePatience is how long Close waits for a database that does not answer.
+const closePatience = 10 * time.Second
+
+// close has what was queued stored, and waits for that.
+func (k *committer) close() {
+	k.queue.Close()
+	timer := time.AfterFunc(closePatience, func() { close(k.giveUp) })
+	defer timer.Stop()
+	k.work.Wait()
+}
+
 // store stores a group, and answers it: readers see it first, then the writers
 // hear, then other processes.
-func (l *Log) store(group []*queue.Request) {
-	p, err := l.write(group)
+func (k *committer) store(group []*queue.Request) {
+	p, err := k.write(group)
 	if err != nil {
 		for _, r := range group {
 			r.Stored, r.Err = nil, err
 		}
 	} else {
-		l.sees(p.head.N)
+		k.log.extent.sees(p.head.N)
 	}
 	for _, r := range group {
 		if r.Err != nil {
@@ -87,26 +98,26 @@ func (l *Log) store(group []*queue.Request) {
 		r.Done <- struct{}{}
 	}
 	if err == nil && len(p.records) > 0 {
-		l.db.wake.tell(l.id, p.head.N)
+		k.log.db.wake.tell(k.log.id, p.head.N)
 	}
 }
 
 // write has a group stored, however long the database takes to answer. It returns the stored plan,
 // with the requests answered for themselves; or an error for all of them, which wraps
 // [events.ErrUncertain] unless nothing is stored or ever will be.
-func (l *Log) write(group []*queue.Request) (*plan, error) {
+func (k *committer) write(group []*queue.Request) (*plan, error) {
 	var (
 		open  *plan // was sent, and what became of it is not known
 		late  bool  // another writer was quicker: this one queues at the row
 		fresh bool
 	)
 	for n := 0; ; n++ {
-		if err := l.Err(); err != nil {
+		if err := k.log.Err(); err != nil {
 			return nil, unsettled(open, err)
 		}
-		p, err := ask(context.Background(), l.db, use{write: true, fresh: fresh},
+		p, err := ask(context.Background(), k.log.db, use{write: true, fresh: fresh},
 			func(ctx context.Context, c *conn) (*plan, error) {
-				return l.attempt(ctx, c, group, &open, late, fresh)
+				return k.attempt(ctx, c, group, &open, late, fresh)
 			})
 		switch {
 		case err == nil && p != nil:
@@ -116,21 +127,18 @@ func (l *Log) write(group []*queue.Request) (*plan, error) {
 			continue
 		case errors.Is(err, events.ErrClosed):
 			return nil, unsettled(open, err)
-		case errors.Is(err, ErrFenced) || errors.Is(err, events.ErrDamaged):
-			l.fail(err)
-			return nil, unsettled(open, err)
-		case !passing(err):
-			l.fail(err)
+		case errors.Is(err, ErrFenced) || errors.Is(err, events.ErrDamaged) || !passing(err):
+			k.log.fail(err)
 			return nil, unsettled(open, err)
 		}
 		fresh = true
 		select {
-		case <-l.giveUp:
+		case <-k.giveUp:
 			return nil, unsettled(open, fmt.Errorf("%w; the database does not answer: %w",
 				events.ErrClosed, plainly(err)))
 		default:
 		}
-		_ = pause(l.db.life, backoff(n)) // the next attempt finds it closed
+		_ = pause(k.log.db.life, backoff(n)) // the next attempt finds it closed
 	}
 }
 
@@ -146,17 +154,17 @@ func unsettled(open *plan, err error) error {
 // error where another writer was quicker. *open is a statement that was sent
 // before, on another connection, and may yet be stored; with one, the connection
 // is behind a barrier of its own.
-func (l *Log) attempt(
+func (k *committer) attempt(
 	ctx context.Context, c *conn, group []*queue.Request, open **plan, late, fresh bool,
 ) (*plan, error) {
 	p := *open
 	if p != nil {
-		at, err := l.look(ctx, c, group, p.base.N, fresh)
+		at, err := k.look(ctx, c, group, p.base.N, fresh)
 		switch {
 		case err != nil:
 			return nil, err
 		case string(at.append) == string(p.id):
-			l.db.counts.settled.Add(1)
+			k.log.db.counts.settled.Add(1)
 			*open = nil
 			return p, nil
 		case at.epoch != p.epoch && p.epoch != 0:
@@ -171,28 +179,28 @@ func (l *Log) attempt(
 		}
 	}
 	if p == nil {
-		known, err := l.know(ctx, c, group, late, fresh)
+		known, err := k.know(ctx, c, group, late, fresh)
 		if err != nil {
 			return nil, err
 		}
-		if epoch := l.epoch.Load(); epoch != 0 && l.committer.epoch != epoch {
+		if epoch := k.log.epoch.Load(); epoch != 0 && k.epoch != epoch {
 			return nil, ErrFenced
 		}
-		if p, err = l.plan(group); err != nil {
+		if p, err = k.plan(group); err != nil {
 			return nil, err
 		}
 		if len(p.records) == 0 {
-			return l.nothing(ctx, c, p, group, late, known)
+			return k.nothing(ctx, c, p, group, late, known)
 		}
 		p.locked = late
 	}
 	// From here on it may be stored, whatever is returned.
 	resent := *open != nil
 	if resent {
-		l.db.counts.resent.Add(1)
+		k.log.db.counts.resent.Add(1)
 	}
 	*open = p
-	rows, err := p.send(ctx, c, l.id)
+	rows, err := p.send(ctx, c, k.log.id)
 	switch {
 	case err != nil && (unknown(err) || resent):
 		p.locked = false // who sends it again has no lock
@@ -201,23 +209,23 @@ func (l *Log) attempt(
 		*open = nil
 		return nil, err
 	case rows == 0:
-		l.committer.edge = nil
+		k.edge = nil
 		if !resent {
 			*open = nil
 		}
 		return nil, nil
 	}
 	*open = nil
-	l.committer.edge = p.edge
+	k.edge = p.edge
 	for campaign, s := range p.sequences {
-		l.committer.sequences[campaign] = s
+		k.sequences[campaign] = s
 	}
 	return p, nil
 }
 
 // nothing answers a group without anything to store: empty batches and conflicts. They are answered
 // by the present state of the store, not by an earlier one.
-func (l *Log) nothing(
+func (k *committer) nothing(
 	ctx context.Context, c *conn, p *plan, group []*queue.Request, late, known bool,
 ) (*plan, error) {
 	if late {
@@ -225,10 +233,10 @@ func (l *Log) nothing(
 		return p, err
 	}
 	if !known {
-		if _, err := l.look(ctx, c, group, 0, false); err != nil {
+		if _, err := k.look(ctx, c, group, 0, false); err != nil {
 			return nil, err
 		}
-		if l.committer.edge.Head() != p.base {
+		if k.edge.Head() != p.base {
 			return nil, nil
 		}
 	}
@@ -239,24 +247,24 @@ func (l *Log) nothing(
 // group's campaigns, and reports whether it has just looked. After it was late
 // it locks the head's row first, in a transaction: the process that has the lock
 // appends next. A process that stops in the middle loses the lock by itself.
-func (l *Log) know(
+func (k *committer) know(
 	ctx context.Context, c *conn, group []*queue.Request, late, fresh bool,
 ) (looked bool, err error) {
 	if late {
-		if err := lockHead(ctx, c, l.id); err != nil {
+		if err := lockHead(ctx, c, k.log.id); err != nil {
 			return false, err
 		}
 	}
-	known := !late && l.committer.edge != nil
+	known := !late && k.edge != nil
 	for _, r := range group {
-		if _, ok := l.committer.sequences[r.Campaign]; !ok && nameable(r.Campaign) {
+		if _, ok := k.sequences[r.Campaign]; !ok && nameable(r.Campaign) {
 			known = false
 		}
 	}
 	if known {
 		return false, nil
 	}
-	at, err := l.look(ctx, c, group, 0, fresh)
+	at, err := k.look(ctx, c, group, 0, fresh)
 	if err == nil && at.moved != nil {
 		err = &events.MovedError{To: *at.moved}
 	}
@@ -280,17 +288,17 @@ type plan struct {
 
 // plan decides on each request, in their order: its events are added to the
 // statement, or it is refused and adds nothing.
-func (l *Log) plan(group []*queue.Request) (*plan, error) {
-	edge := *l.committer.edge
+func (k *committer) plan(group []*queue.Request) (*plan, error) {
+	edge := *k.edge
 	p := &plan{
-		base: edge.Head(), edge: &edge, epoch: l.epoch.Load(), id: newID(),
+		base: edge.Head(), edge: &edge, epoch: k.log.epoch.Load(), id: newID(),
 		sequences: make(map[string]events.Sequence),
 	}
 	for _, r := range group {
 		r.Stored, r.Err = nil, nil
 		actual, ok := p.sequences[r.Campaign]
 		if !ok {
-			actual = l.committer.sequences[r.Campaign]
+			actual = k.sequences[r.Campaign]
 		}
 		if r.Expected != events.AnySequence && r.Expected != actual {
 			r.Err = &events.ConflictError{Campaign: r.Campaign, Expected: r.Expected, Actual: actual}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/queue"
@@ -20,27 +19,28 @@ type Log struct {
 	id       int64 // of the head's row
 	readOnly bool
 
-	queue *queue.Queue
-	done  chan struct{} // closed when the committer has ended
-
 	closing  sync.Once
 	closeErr error
-	giveUp   chan struct{} // closed some time after Close: an unknown end stays one
 
-	epoch     atomic.Int64 // of this log's hold on the store, 0 without one
-	worker    *Worker      // that holds it; set before epoch is
-	followers atomic.Int64
-	at        map[*atomic.Int64]struct{} // of mu: how far each of them is
+	epoch  atomic.Int64 // of this log's hold on the store, 0 without one
+	worker *Worker      // that holds it; set before epoch is
+
+	extent    extent
+	committer committer
 
 	mu      sync.Mutex
-	seen    int64 // the number of events that were acknowledged or shown
-	hint    int64 // the number that other processes say there are; never believed, only looked for
-	closed  bool
-	changed chan struct{} // closed and replaced whenever one of those above changes
-	failure error         // why the log takes no more events
+	failure error // why the log takes no more events
 	failed  chan struct{}
+}
 
-	committer committer // the committer's own
+// extent is the size of a store, as far as this process knows it, with those who wait for more.
+type extent struct {
+	mu        sync.Mutex
+	seen      int64 // the number of events that were acknowledged or shown
+	hint      int64 // the number that other processes say there are; never believed, only looked for
+	closed    bool
+	changed   chan struct{}              // closed and replaced whenever one of those above changes
+	followers map[*atomic.Int64]struct{} // how far each of them is
 }
 
 var _ events.Store = (*Log)(nil)
@@ -52,10 +52,12 @@ var ErrFenced = fmt.Errorf("another process has taken hold of the store: %w", ev
 // newLog returns a log, and makes it known to its database.
 func newLog(d *Database, name string, id, size int64, readOnly bool) (*Log, error) {
 	l := &Log{
-		db: d, name: name, id: id, readOnly: readOnly, seen: size,
-		queue: queue.New(), done: make(chan struct{}), giveUp: make(chan struct{}),
-		changed: make(chan struct{}), failed: make(chan struct{}),
+		db: d, name: name, id: id, readOnly: readOnly, failed: make(chan struct{}),
+		extent: extent{
+			seen: size, changed: make(chan struct{}), followers: make(map[*atomic.Int64]struct{}),
+		},
 	}
+	l.committer = committer{log: l, queue: queue.New(), giveUp: make(chan struct{})}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
@@ -67,52 +69,60 @@ func newLog(d *Database, name string, id, size int64, readOnly bool) (*Log, erro
 
 // Last implements [events.Log].
 func (l *Log) Last() events.Position {
-	seen, _, _, _ := l.state()
+	seen, _, _, _ := l.extent.state()
 	return events.Position(seen)
 }
 
 // state returns how many events were seen, how many there are said to be, and a
 // channel that is closed when that has changed.
-func (l *Log) state() (seen, hint int64, closed bool, changed <-chan struct{}) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.seen, max(l.seen, l.hint), l.closed, l.changed
+func (x *extent) state() (seen, hint int64, closed bool, changed <-chan struct{}) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.seen, max(x.seen, x.hint), x.closed, x.changed
 }
 
 // sees notes that the store has size events, durably, and wakes those who
 // follow. It never falls.
-func (l *Log) sees(size int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if size > l.seen {
-		l.seen = size
-		l.change()
+func (x *extent) sees(size int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if size > x.seen {
+		x.seen = size
+		x.change()
 	}
 }
 
 // hears notes that others say that there are size events.
-func (l *Log) hears(size int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if size > max(l.seen, l.hint) {
-		l.hint = size
-		l.change()
+func (x *extent) hears(size int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if size > max(x.seen, x.hint) {
+		x.hint = size
+		x.change()
 	}
 }
 
 // forgets takes back what others said, where a look has shown less.
-func (l *Log) forgets(hint int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.hint == hint {
-		l.hint = 0
+func (x *extent) forgets(hint int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.hint == hint {
+		x.hint = 0
 	}
 }
 
 // change wakes those who wait; mu is held.
-func (l *Log) change() {
-	close(l.changed)
-	l.changed = make(chan struct{})
+func (x *extent) change() {
+	close(x.changed)
+	x.changed = make(chan struct{})
+}
+
+// close wakes those who wait: nothing more is told.
+func (x *extent) close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.closed = true
+	x.change()
 }
 
 // fail stops the log: it takes no more events, readers go on.
@@ -172,31 +182,20 @@ func (l *Log) usable(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+	if _, _, closed, _ := l.extent.state(); closed {
 		return events.ErrClosed
 	}
 	return nil
 }
-
-// closePatience is how long Close waits for a database that does not answer.
-const closePatience = 10 * time.Second
 
 // Close implements [events.Log]. It returns the failure of a log that has
 // stopped. What was queued before is still written and answered; where the
 // database does not answer for ten seconds, it stays uncertain.
 func (l *Log) Close() error {
 	l.closing.Do(func() {
-		l.mu.Lock()
-		l.closed = true
-		l.change()
-		l.mu.Unlock()
+		l.extent.close()
 		if !l.readOnly {
-			l.queue.Close()
-			timer := time.AfterFunc(closePatience, func() { close(l.giveUp) })
-			<-l.done
-			timer.Stop()
+			l.committer.close()
 			l.release()
 		}
 		l.db.mu.Lock()

@@ -110,9 +110,8 @@ func (d *Database) open(ctx context.Context, name string, o Options) (*Log, erro
 	if err != nil {
 		return nil, err
 	}
-	l.committer.sequences = make(map[string]events.Sequence)
 	if !o.ReadOnly {
-		go l.commit()
+		l.committer.work.Go(l.committer.run)
 	}
 	return l, nil
 }

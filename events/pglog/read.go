@@ -34,7 +34,7 @@ func glance[T any](
 	value, err := attempts(ctx, l.db, func(ctx context.Context, c *conn) (T, error) {
 		fresh := !first
 		first = false
-		seen, _, _, _ := l.state() // before the look: it may rise meanwhile
+		seen, _, _, _ := l.extent.state() // before the look: it may rise meanwhile
 		value, size, err := f(ctx, c)
 		if errors.Is(err, errNoRow) {
 			err = gone(fresh)
@@ -45,7 +45,7 @@ func glance[T any](
 		if err := fewer(size, seen, fresh); err != nil {
 			return value, err
 		}
-		l.sees(size)
+		l.extent.sees(size)
 		return value, nil
 	})
 	if err != nil {
@@ -75,12 +75,9 @@ func (l *Log) yieldAll(
 	ctx context.Context, seen *records.Order, after, last events.Position,
 	yield func(events.Event, error) bool,
 ) (bool, error) {
-	if err := l.usable(ctx); err != nil {
-		return false, err
-	}
-	for n := firstChunk; after < last; n = min(2*n, largestChunk) {
-		if err := l.usable(ctx); err != nil {
-			return false, err
+	for n := firstChunk; ; n = min(2*n, largestChunk) {
+		if err := l.usable(ctx); err != nil || after >= last {
+			return err == nil, err
 		}
 		end := last
 		if last-after > events.Position(n) {
@@ -98,7 +95,6 @@ func (l *Log) yieldAll(
 			return false, err
 		}
 	}
-	return true, nil
 }
 
 // yieldNews yields the events after a position, as far as there are any, and
@@ -229,14 +225,12 @@ func (l *Log) chunk(ctx context.Context, after, end events.Position) ([]row, eve
 // and ends without an error when ctx does.
 func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[events.Event, error] {
 	return func(yield func(events.Event, error) bool) {
-		l.followers.Add(1)
-		defer l.followers.Add(-1)
-		at := l.follower(after)
-		defer l.unfollow(at)
+		at, leave := l.extent.follow(after)
+		defer leave()
 		l.db.wake.want()
 		order, after := records.NewOrder(after), after // of this iteration; there may be others
 		for asked := false; ; {
-			_, hint, closed, changed := l.state()
+			_, hint, closed, changed := l.extent.state()
 			if ctx.Err() != nil {
 				return
 			}
@@ -253,7 +247,7 @@ func (l *Log) Follow(ctx context.Context, after events.Position) iter.Seq2[event
 				if err == nil {
 					asked = true
 					if more && int64(size) < hint {
-						l.forgets(hint)
+						l.extent.forgets(hint)
 					}
 				}
 				switch {

@@ -75,10 +75,10 @@ var errStale = errors.New("the server has fewer events than were seen")
 
 // look has the committer know the head, and the sequences of the group's
 // campaigns, of one moment; and returns what stands behind a position.
-func (l *Log) look(
+func (k *committer) look(
 	ctx context.Context, c *conn, group []*queue.Request, after int64, fresh bool,
 ) (place, error) {
-	seen, _, _, _ := l.state() // before: it may rise meanwhile
+	seen, _, _, _ := k.log.extent.state() // before: it may rise meanwhile
 	var campaigns []string
 	for _, r := range group {
 		if nameable(r.Campaign) {
@@ -94,7 +94,7 @@ func (l *Log) look(
 				where store = $1 and campaign = c.name order by sequence desc limit 1), 0)
 			from unnest($3::text[]) with ordinality as c (name, n) order by c.n)
 		from cd_head where store = $1`,
-		l.id, after, campaigns).one(&p.size, &root, &edge, &p.epoch, &p.moved, &p.append, &sequences)
+		k.log.id, after, campaigns).one(&p.size, &root, &edge, &p.epoch, &p.moved, &p.append, &sequences)
 	if errors.Is(err, errNoRow) {
 		err = gone(fresh)
 	}
@@ -108,14 +108,14 @@ func (l *Log) look(
 	if err != nil {
 		return p, err
 	}
-	if k := &l.committer; k.edge == nil || k.edge.Head() != restored.Head() || len(k.sequences) > maxSequences {
+	if k.edge == nil || k.edge.Head() != restored.Head() || len(k.sequences) > maxSequences {
 		k.sequences = make(map[string]events.Sequence)
 	}
-	l.committer.edge, l.committer.epoch = restored, p.epoch
+	k.edge, k.epoch = restored, p.epoch
 	for i, campaign := range campaigns {
-		l.committer.sequences[campaign] = events.Sequence(sequences[i])
+		k.sequences[campaign] = events.Sequence(sequences[i])
 	}
-	l.sees(p.size)
+	k.log.extent.sees(p.size)
 	return p, nil
 }
 

@@ -58,37 +58,33 @@ func (d *Database) Stats() Stats {
 		worker.mu.Unlock()
 	}
 	for _, l := range d.followed() {
-		s.Behind += l.behind()
+		behind, _ := l.extent.followed()
+		s.Behind += behind
 	}
 	return s
 }
 
-// follower notes how far a follower is, which it keeps up itself.
-func (l *Log) follower(after events.Position) *atomic.Int64 {
-	at := new(atomic.Int64)
+// follow notes how far a follower is, which it keeps up itself until it leaves.
+func (x *extent) follow(after events.Position) (at *atomic.Int64, leave func()) {
+	at = new(atomic.Int64)
 	at.Store(int64(after))
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.at == nil {
-		l.at = make(map[*atomic.Int64]struct{})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.followers[at] = struct{}{}
+	return at, func() {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		delete(x.followers, at)
 	}
-	l.at[at] = struct{}{}
-	return at
 }
 
-func (l *Log) unfollow(at *atomic.Int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.at, at)
-}
-
-// behind is how many events the follower that is furthest behind lacks of those
-// that are known of.
-func (l *Log) behind() (most int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for at := range l.at {
-		most = max(most, max(l.seen, l.hint)-at.Load())
+// followed reports whether there are followers, and behind is how many events the one that is
+// furthest behind lacks of those that are known of.
+func (x *extent) followed() (behind int64, any bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for at := range x.followers {
+		behind = max(behind, max(x.seen, x.hint)-at.Load())
 	}
-	return most
+	return behind, len(x.followers) > 0
 }

@@ -90,15 +90,16 @@ func TestAppendsAreTriedUntilTheLogIsClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.life, d.patience = t.Context(), time.Minute
-	l := &Log{db: d, giveUp: make(chan struct{})}
+	l := &Log{db: d}
+	l.committer = committer{log: l, giveUp: make(chan struct{})}
 	tries := 0
 	d.config.DialFunc = func(context.Context, string, string) (net.Conn, error) {
 		if tries++; tries == 4 {
-			close(l.giveUp)
+			close(l.committer.giveUp)
 		}
 		return nil, errors.New("connection refused")
 	}
-	p, err := l.write(nil)
+	p, err := l.committer.write(nil)
 	if p != nil || tries != 4 || !errors.Is(err, events.ErrClosed) || errors.Is(err, events.ErrUncertain) ||
 		!strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("after %d attempts: %v, %v", tries, p, err)

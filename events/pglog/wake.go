@@ -151,7 +151,7 @@ func (d *Database) hear(n *pgconn.Notification) {
 	}
 	for _, l := range d.followed() {
 		if l.id == store {
-			l.hears(size)
+			l.extent.hears(size)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (d *Database) followed() (logs []*Log) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for l := range d.logs {
-		if l.followers.Load() > 0 {
+		if _, any := l.extent.followed(); any {
 			logs = append(logs, l)
 		}
 	}
@@ -190,7 +190,7 @@ func (d *Database) poll(c *conn) error {
 		return err
 	}
 	for _, l := range logs {
-		l.hears(sizes[l.id])
+		l.extent.hears(sizes[l.id])
 	}
 	return nil
 }
