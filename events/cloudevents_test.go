@@ -179,7 +179,7 @@ func storedEvent() *rapid.Generator[events.Event] {
 	})
 }
 
-// sameEvent compares as a log does: an empty payload is no payload.
+// sameEvent compares as a log does: an empty payload is not a payload.
 func sameEvent(a, b events.Event) bool {
 	if !bytes.Equal(a.Data, b.Data) {
 		return false

@@ -185,9 +185,9 @@ func (s *Scale) Takes(column int, x float64) error {
 	case math.IsNaN(x) || math.Abs(x) > definition.Greatest:
 		return fmt.Errorf("%v is not a number that an expert may expect", x)
 	case s.Marks > 0 && (x != math.Trunc(x) || x < 1 || x > float64(s.Marks)):
-		return fmt.Errorf("%v is no mark from 1, the worst, to %d, the best", x, s.Marks)
+		return fmt.Errorf("%v is not a mark from 1, the worst, to %d, the best", x, s.Marks)
 	case s.Table()[column].Positive && x <= 0:
-		return fmt.Errorf("%v is no value of %s, which is greater than 0", x, s.Table()[column].Quantity)
+		return fmt.Errorf("%v is not a value of %s, which is greater than 0", x, s.Table()[column].Quantity)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func faultOfName(name string) string {
 	case !utf8.ValidString(name):
 		return "the file's name is not UTF-8"
 	case strings.ContainsAny(name, `/\`) || name == "." || name == "..":
-		return fmt.Sprintf("%q is no name of a file, without folders", name)
+		return fmt.Sprintf("%q is not a name of a file, without folders", name)
 	case strings.ContainsFunc(name, unprintable):
 		return "the file's name holds characters that cannot be printed"
 	}

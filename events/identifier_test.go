@@ -32,7 +32,7 @@ func TestIdentifiers(t *testing.T) {
 		}
 		for _, rest := range []string{"", "0", "-1", "+1", "01", "1 ", " 1", "1.0", "1e3", "x", "１", "9223372036854775808"} {
 			if got := kind.number(kind.letter + rest); got != 0 {
-				t.Errorf("%q is read as %d, and is no identifier", kind.letter+rest, got)
+				t.Errorf("%q is read as %d, and is not an identifier", kind.letter+rest, got)
 			}
 		}
 		for _, other := range kinds {
@@ -42,7 +42,7 @@ func TestIdentifiers(t *testing.T) {
 		}
 		for _, text := range []string{"", "7", "E7", "é7", "ee7", "\x00"} {
 			if got := kind.number(text); got != 0 {
-				t.Errorf("%q is read as %d, and is no identifier", text, got)
+				t.Errorf("%q is read as %d, and is not an identifier", text, got)
 			}
 		}
 	}

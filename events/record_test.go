@@ -236,7 +236,7 @@ func TestRecordLimits(t *testing.T) {
 	}
 }
 
-// Law: what is not exactly what writing an event gives is no record, though its checksum is
+// Law: what is not exactly what writing an event gives is not a record, though its checksum is
 // right: an event has one record, and bytes of a newer version are not guessed at.
 func TestRecordForms(t *testing.T) {
 	e := sampleEvent()
@@ -283,7 +283,7 @@ func TestRecordForms(t *testing.T) {
 }
 
 // Law: no input makes reading a record panic: one that ends anywhere, or in which any byte
-// is any other, is no record, or one of another event, though its checksum is right.
+// is any other, is not a record, or one of another event, though its checksum is right.
 func TestRecordEndsAnywhere(t *testing.T) {
 	e := sampleEvent()
 	record, err := events.AppendRecord(nil, e)

@@ -43,7 +43,7 @@ func FuzzParseOrder(f *testing.F) {
 			t.Errorf("%q of %d: %v leaves one out", text, n, order)
 		}
 		if err := (events.Answer{Order: order}).Check(events.FormComparison, n, nil); err != nil {
-			t.Errorf("%q of %d: %v is no answer: %v", text, n, order, err)
+			t.Errorf("%q of %d: %v is not an answer: %v", text, n, order, err)
 		}
 		for _, written := range []string{letters, strings.ToLower(letters), strings.Join(strings.Split(letters, ""),
 			" > ")} {

@@ -42,7 +42,7 @@ func TestSheet(t *testing.T) {
 		{conductivity, "1 2 3", "", nil}, // two rows are left
 		{conductivity, "11,2", "", nil},  // one number, or two?
 		{conductivity, "11,2 9,3", "", nil},
-		{conductivity, "11.2 9", "", nil}, // 11.2 is no row
+		{conductivity, "11.2 9", "", nil}, // 11.2 is not a row
 		{conductivity, "5 9", "", nil},
 		{conductivity, "0=9", "", nil},
 		{conductivity, "5=9", "", nil},

@@ -330,7 +330,7 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// What is no checkpoint is refused, and nothing that changes a terminal gets through.
+// What is not a checkpoint is refused, and nothing that changes a terminal gets through.
 func TestReadRefuses(t *testing.T) {
 	hash := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	for _, text := range []string{

@@ -46,7 +46,7 @@ func (p *Program) Check(here Path) []Fault {
 		switch _, set := p.Env[name]; {
 		case strings.Contains(name, "="):
 			report(at, "it sets a variable, and what a campaign file says is recorded",
-				"write only the name; a value that is no secret belongs under env")
+				"write only the name; a value that is not a secret belongs under env")
 		case name == "" || strings.ContainsFunc(name, unnameable):
 			report(at, fmt.Sprintf("%q is not the name of a variable", name),
 				"name each variable that the program is to get of campaignd's environment")

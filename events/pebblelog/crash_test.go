@@ -306,7 +306,7 @@ func isSync(op errorfs.Op) bool {
 
 // Law: the first change of the file system that fails is the log's failure, and nothing
 // reaches the disk after it, whatever Pebble goes on to do, which is not told of it. To
-// find nothing where something may be is no failure.
+// find nothing where something may be is not a failure.
 func TestGuard(t *testing.T) {
 	changes := map[string]func(vfs.FS) error{
 		"Rename":        func(fsys vfs.FS) error { return fsys.Rename("store/a", "store/b") },

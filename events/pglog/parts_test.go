@@ -33,7 +33,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// Law: that a role may not read a table is no error of an inspection, and everything else is.
+// Law: that a role may not read a table is not an error of an inspection, and everything else is.
 func TestDenied(t *testing.T) {
 	other := &pgconn.PgError{Code: "42P01"}
 	if err := denied(fmt.Errorf("x: %w", &pgconn.PgError{Code: "42501"})); err != nil {

@@ -101,7 +101,7 @@ func TestNeverCancelled(t *testing.T) {
 	sound(t, l, "first-0", "abandoned-0", "second-0")
 }
 
-// Law: a commit whose wait for a standby somebody ended is no success, though the
+// Law: a commit whose wait for a standby somebody ended is not a success, though the
 // server says so; nor is it lost. It is acknowledged when a standby has it.
 func TestWarningIsNoSuccess(t *testing.T) {
 	c, standby := newCluster(t)

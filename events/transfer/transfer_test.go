@@ -168,7 +168,7 @@ func (f forgetful) Verify(ctx context.Context) (events.Report, error) {
 	return r, err
 }
 
-// Law: what is not the same is no copy, and the store that is not sound is not copied at all.
+// Law: what is not the same is not a copy, and the store that is not sound is not copied at all.
 func TestCopyIsTheSameOrNone(t *testing.T) {
 	from := open(t, "from")
 	fill(t, from, 20)

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// Law: a folder without anything in it, or that is not there, is no store yet;
+// Law: a folder without anything in it, or that is not there, is not a store yet;
 // of what cannot be read nobody says that it is empty.
 func TestEmptyFolders(t *testing.T) {
 	dir := t.TempDir()

@@ -187,7 +187,7 @@ func TestHoldOfAnotherProcess(t *testing.T) {
 }
 
 // Law: of an order to abort it is said which experiments are called off by it, and why it failed;
-// that nothing was left to call off is no failure.
+// that nothing was left to call off is not a failure.
 func TestWhatBecameOfAnOrder(t *testing.T) {
 	order := func(id string) events.Event {
 		e, err := events.New("lfp", &events.CancellationOrdered{Experiment: id})

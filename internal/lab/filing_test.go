@@ -11,7 +11,7 @@ import (
 )
 
 // Law: how a campaign is filed is kept in the lab's log, with who did it, and outlives the process; what
-// several people change at the same time is all there; what changes nothing is no event.
+// several people change at the same time is all there; what changes nothing is not an event.
 func TestFilingIsKept(t *testing.T) {
 	folder := t.TempDir()
 	own := openLog(t, folder)

@@ -144,7 +144,7 @@ func TestAnchoredRefuses(t *testing.T) {
 	}
 }
 
-// Who knows something that is no test problem answers by it, categories included.
+// Who knows something that is not a test problem answers by it, categories included.
 func TestKnowing(t *testing.T) {
 	def := definition.Campaign{
 		Name: "sim", Seed: 1, Objective: definition.Objective{Goal: definition.Maximize},

@@ -114,7 +114,7 @@ func FuzzAnswerLines(f *testing.F) {
 				continue
 			}
 			if err := r.Check(q.Form, len(q.Options), q.Scale); err != nil {
-				t.Errorf("%q to a %q is taken as %+v, which is no answer: %v", line, q.Form, r, err)
+				t.Errorf("%q to a %q is taken as %+v, which is not an answer: %v", line, q.Form, r, err)
 			}
 			if r.Comment != strings.TrimSpace(r.Comment) {
 				t.Errorf("%q to a %q has the comment %q", line, q.Form, r.Comment)

@@ -199,7 +199,7 @@ func TestAnswers(t *testing.T) {
 			"11.2\n9\n7\n3=-0.5\nok":             numbers("", all...),
 			"11.2\n9\n7\n3=-\nok":                numbers("", all[:2]...),
 			"7\n11.2, 9, -0.5\nok":               numbers("", all...),
-			"11.2\nhigh\n9\n-0.5\n4=1\n9\nok":    numbers("", all...), // what is no answer is asked for again
+			"11.2\nhigh\n9\n-0.5\n4=1\n9\nok":    numbers("", all...), // what is not an answer is asked for again
 			"table\n11.2\nok\n9\nmore\n-0.5\nok": numbers("", all...),
 			"q3 11.2, 9, -0.5\nq3 ok":            numbers("", all...),
 			"q3 11.2\nq3\nq3 -0.5\nq3 ok":        numbers("", all[0], all[2]),
@@ -223,7 +223,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What is no answer is explained, with what to type instead, and asked again.
+// What is not an answer is explained, with what to type instead, and asked again.
 func TestExplains(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -249,7 +249,7 @@ func TestExplains(t *testing.T) {
 		{"no number", pinpoint(), "lipf6=nan solvent=EC", "1.2 EC", "not a finite number"},
 		{"a word for a number", estimate(3), "high", "end\nok", `"high" is not a number; write a number for row 1`},
 		{"a decimal comma", estimate(3), "11,2", "end\nok", "write a decimal point, or a semicolon between numbers"},
-		{"no mark", marked(3), "6", "end\nok", "6 is no mark from 1, the worst, to 5, the best; write a mark from 1 to 5 for row 1"},
+		{"no mark", marked(3), "6", "end\nok", "6 is not a mark from 1, the worst, to 5, the best; write a mark from 1 to 5 for row 1"},
 		{"too many numbers", estimate(3), "1 2 3 4", "end\nok", "4 numbers are more than the 3 rows"},
 		{"impossible", pinpoint(), "lipf6=2.5 solvent=EC", "1.2 EC",
 			"lipf6=2.5 solvent=EC cannot be measured: lipf6 must be at most 2 mol/kg"},

@@ -154,7 +154,7 @@ func Checks() []Check {
 		{"await-again", "Await gives the same outcome again, and to several goroutines at once.",
 			"", 0, awaitAgain},
 		{"start-after-completion",
-			"The same command again after its completion is no error and changes no outcome.",
+			"The same command again after its completion is not an error and changes no outcome.",
 			"and acts no more",
 			0, startAfterCompletion},
 		{"cancel-after-completion",
@@ -170,7 +170,7 @@ func Checks() []Check {
 		{"unattended", "A started command is carried out although nobody waits for it.", "", 1,
 			unattended},
 		{"duplicate-start",
-			"The same command twice, one after the other and at once, is no error.", "and acts once", 2,
+			"The same command twice, one after the other and at once, is not an error.", "and acts once", 2,
 			duplicateStart},
 		{"context", "A context that ends is a prompt error and never stops the experiment.", "", 1,
 			contextEnds},
@@ -195,7 +195,7 @@ func Checks() []Check {
 			"A known ID with other parameters is not taken for the command that it knows.", "",
 			0, otherParameters},
 		{"cancel-before-start",
-			"Cancelling a command that was never started is no error, and where the instrument voids, " +
+			"Cancelling a command that was never started is not an error, and where the instrument voids, " +
 				"it does not begin by a start that comes later, also after a restart.", "and nothing moves",
 			1, cancelBeforeStart},
 		{"cancel-while-running", "A cancelled command ends, whichever way, and its outcome is final.",

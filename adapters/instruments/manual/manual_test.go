@@ -231,7 +231,7 @@ func TestForm(t *testing.T) {
 	}
 }
 
-// An ended context takes the form away and is no outcome; the next Await asks
+// An ended context takes the form away and is not an outcome; the next Await asks
 // again, and however many wait, the person is asked once.
 func TestAwaitAgain(t *testing.T) {
 	p := newPerson()

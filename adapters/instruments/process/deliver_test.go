@@ -48,7 +48,7 @@ func init() {
 
 // Law: a program that declares it is asked for what a command is still to give, in each of its
 // runs, and what it sends unasked counts as well; one after the other, and nothing is lost. What
-// cannot be read as a delivery is an error, a value that is no number a missing quantity. A program
+// cannot be read as a delivery is an error, a value that is not a number a missing quantity. A program
 // that does not declare it is not asked.
 func TestDeliver(t *testing.T) {
 	for fault, values := range map[string][]float64{

@@ -227,7 +227,7 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// A result that is no number never becomes one.
+// A result that is not a number never becomes one.
 func TestResults(t *testing.T) {
 	for _, test := range []struct {
 		fault  string

@@ -122,7 +122,7 @@ func (i *Instrument) openOwn(path string) (io.ReadCloser, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no regular file")
+		return nil, errors.New("it is not a regular file")
 	}
 	return root.Open(path)
 }

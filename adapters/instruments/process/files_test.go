@@ -66,7 +66,7 @@ func awaited(t *testing.T, i *process.Instrument) instruments.Outcome {
 
 // Law: the bytes of each file that a program names in its folder are on the disk, under their
 // digest, when its outcome is told; what lies outside of that folder, however it is named and
-// linked to, and what is no regular file, is not read, and a remark says so.
+// linked to, and what is not a regular file, is not read, and a remark says so.
 func TestFilesOfAProgram(t *testing.T) {
 	dir, folder := t.TempDir(), t.TempDir()
 	outside := filepath.Join(t.TempDir(), "secret.txt")

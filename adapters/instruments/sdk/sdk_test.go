@@ -706,8 +706,8 @@ func TestLedgerAfterADeath(t *testing.T) {
 		{"half an outcome is none", command + outcome[:20], "unknown", 0},
 		{"an outcome is final", command + outcome, "finished", 0},
 		{"another command's file", strings.Replace(command, "e1", "e2", 1), "", 0},
-		{"damage is no license to act", "x" + command, "", 0},
-		{"a damaged outcome is no outcome", command + "x" + outcome, "", 0},
+		{"damage is not a license to act", "x" + command, "", 0},
+		{"a damaged outcome is not an outcome", command + "x" + outcome, "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -211,7 +211,7 @@ func number(cell string, comma bool) (float64, error) {
 	}
 	x, err := format.ReadNumberIn(cell, comma)
 	if err != nil {
-		return 0, fmt.Errorf("is no finite number: %w", err)
+		return 0, fmt.Errorf("is not a finite number: %w", err)
 	}
 	return x + 0, nil // −0 becomes 0
 }

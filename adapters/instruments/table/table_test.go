@@ -159,8 +159,8 @@ func TestReadsStrictly(t *testing.T) {
 		{"one column for two", rows, map[string]string{"conductivity": "lipf6"},
 			[]string{"both lipf6 and conductivity"}},
 		{"all faulty rows", "lipf6,solvent,conductivity\n1,EC,9\nx,EC,9\n1,EC,\n1,DMC,9\n1,EC,NaN\n", nil, []string{
-			`rows.csv:3: lipf6 is no finite number: "x"`, "rows.csv:4: conductivity is empty", `rows.csv:5: solvent is "DMC"`,
-			`rows.csv:6: conductivity is no finite number: "NaN"`,
+			`rows.csv:3: lipf6 is not a finite number: "x"`, "rows.csv:4: conductivity is empty", `rows.csv:5: solvent is "DMC"`,
+			`rows.csv:6: conductivity is not a finite number: "NaN"`,
 		}},
 		{"decimal comma", "lipf6;solvent;conductivity\n1,200;EC;9\n", nil, []string{"rows.csv:2", "may be 1.200 or 1200"}},
 		{"ragged", "lipf6,solvent,conductivity\n1,EC,9\n1,EC\n", nil, []string{"rows.csv:3", "wrong number of fields"}},
@@ -303,7 +303,7 @@ func FuzzTable(f *testing.F) {
 	})
 }
 
-// A table that is no regular file, or too large, is refused and not read.
+// A table that is not a regular file, or too large, is refused and not read.
 func TestNoTable(t *testing.T) {
 	for _, file := range []string{"/dev/zero", t.TempDir(), "none.csv"} {
 		if _, err := table.New(table.Settings{File: file}, defined(), t.TempDir()); err == nil {

@@ -185,7 +185,7 @@ func TestKubernetesExample(t *testing.T) {
 				claimed = claimed || v.Name == mount.Name && (claim == "" || objects["PersistentVolumeClaim "+claim].Kind != "")
 			}
 			if !claimed {
-				t.Errorf("%s mounts %s, which is no volume", job.Metadata.Name, mount.Name)
+				t.Errorf("%s mounts %s, which is not a volume", job.Metadata.Name, mount.Name)
 			}
 			for i := range args {
 				args[i] = strings.Replace(args[i], mount.MountPath+"/", folder+"/", 1)

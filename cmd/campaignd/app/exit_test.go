@@ -49,7 +49,7 @@ func TestExitCodeOfErrors(t *testing.T) {
 	}{
 		{nil, 0},
 		{errReported, 1},
-		{fmt.Errorf("%wthere is no model", errNo), 1},
+		{fmt.Errorf("%wthere is not a model", errNo), 1},
 		{errors.New("a fault of ours"), 1},
 		{badInput("no such flag"), 2},
 		{inputError{fs.ErrNotExist}, 2},

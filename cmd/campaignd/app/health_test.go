@@ -79,7 +79,7 @@ func answers(t *testing.T, url string, status int, words string) {
 }
 
 // Law: a server that drains says under /readyz that it is about to end, and still serves;
-// then it ends, and that is no failure.
+// then it ends, and that is not a failure.
 func TestDrain(t *testing.T) {
 	out, interrupt, ended := runs(t, "serve", t.TempDir(), "--listen", "127.0.0.1:0", "--drain", "4s")
 	var base string

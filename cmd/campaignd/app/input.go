@@ -126,7 +126,7 @@ func parseQuantities(flag string, texts []string) ([]definition.Quantity, error)
 		}
 		parts := quantityValue.FindStringSubmatch(strings.TrimSpace(value))
 		if parts == nil {
-			return nil, badInput("%s: %s: %q is not a number; where it is no number, say it with `campaignd note`",
+			return nil, badInput("%s: %s: %q is not a number; where it is not a number, say it with `campaignd note`",
 				flag, name, strings.TrimSpace(value))
 		}
 		// A second comma or point, as in "1,234,5" and "3.1.2": no reading of such a text would be

@@ -234,7 +234,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("an answer on a page is %q", got)
 	}
 
-	p.Update(tea.WindowSizeMsg{Width: 200, Height: 100}) // there is room for everything: m is no word of ours
+	p.Update(tea.WindowSizeMsg{Width: 200, Height: 100}) // there is room for everything: m is not a word of ours
 	all100 := opened(formOf(t, questions[1]))
 	p.Update(all100)
 	typed(p, "m", "enter")

@@ -56,7 +56,7 @@ func checkMethod(a *call, args []string) error {
 			}
 			program, ok := method.(*process.Method)
 			if !ok {
-				return nil, badInput("the method of %s is no program", t.path)
+				return nil, badInput("the method of %s is not a program", t.path)
 			}
 			return program, nil
 		},

@@ -18,7 +18,7 @@ import (
 // command line can say: by a flag, or as an argument.
 func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 	a := &app{registry: Builtin()}
-	const argument = "" // it is no flag
+	const argument = "" // it is not a flag
 	for _, c := range []struct {
 		request any
 		command *cobra.Command

@@ -61,7 +61,7 @@ func numberedBy(text string, n uint64, getenv func(string) string) (string, erro
 	case kubernetes:
 		return kubernetesNumber, nil
 	case !slurm:
-		return "", badInput("--shard %s: neither %s nor %s is set: this is no task of an array; write the number, "+
+		return "", badInput("--shard %s: neither %s nor %s is set: this is not a task of an array; write the number, "+
 			"as in --shard 1/%d", text, slurmNumber, kubernetesNumber, n)
 	}
 	least, err := strconv.ParseUint(getenv(slurmLeast), 10, 31)

@@ -127,7 +127,7 @@ func TestShardFlag(t *testing.T) {
 		{"/4", kubernetes("4"), "4/4"},
 		{"/4", kubernetes("5"), "--shard /4 with JOB_COMPLETION_INDEX=5: there are the shards 1/4 to 4/4"},
 		{"/4", map[string]string{slurmNumber: "1", kubernetesNumber: "1"}, "both SLURM_ARRAY_TASK_ID and"},
-		{"/4", nil, "this is no task of an array"},
+		{"/4", nil, "this is not a task of an array"},
 		{"5/4", nil, "there are the shards 1/4 to 4/4"},
 		{"-1/4", nil, "there are the shards 1/4 to 4/4"},
 		{"1/0", nil, "as in 2/4"},

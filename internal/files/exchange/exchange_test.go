@@ -335,7 +335,7 @@ func imported(t *testing.T, text string, rows []engine.Tell) *engine.Core {
 	return core
 }
 
-// Law: no cell of an exported table that is no number begins as a formula does, and
+// Law: no cell of an exported table that is not a number begins as a formula does, and
 // each reads as what it was.
 func TestFormulasAreText(t *testing.T) {
 	for text, want := range map[string]string{

@@ -29,7 +29,7 @@ func read(text string) string {
 	return b.String()
 }
 
-// Law: what stands in a table besides its header and its rows is no row, and is named; and a row that merely looks
+// Law: what stands in a table besides its header and its rows is not a row, and is named; and a row that merely looks
 // odd stays one.
 func TestLayout(t *testing.T) {
 	for _, c := range []struct{ what, table, want string }{
@@ -62,7 +62,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// Law: units below a header are those of the campaign, or the table is refused: 70 °F is no temperature in °C.
+// Law: units below a header are those of the campaign, or the table is refused: 70 °F is not a temperature in °C.
 func TestUnitsBelowTheHeader(t *testing.T) {
 	def := &definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "T", Unit: "°C"}}, Objective: definition.Objective{Name: "y", Unit: "mPa·s"},
@@ -90,7 +90,7 @@ func TestNoResult(t *testing.T) {
 	}
 }
 
-// Law: a table is read in each encoding in which spreadsheets write it, and what is no text is refused with what to
+// Law: a table is read in each encoding in which spreadsheets write it, and what is not text is refused with what to
 // do.
 func TestText(t *testing.T) {
 	const table = "Zusatz (µL);Viskosität [mPa·s]\r\n1,5;3 °C\r\n"

@@ -331,7 +331,7 @@ func BatchSize(text string) (float64, error) {
 	x, err := Number("the size of the batch", number)
 	switch {
 	case !known || err != nil && number == "":
-		return 0, problem.New(problem.Invalid, "the size of the batch: %q is no mass in g, mg or kg", text)
+		return 0, problem.New(problem.Invalid, "the size of the batch: %q is not a mass in g, mg or kg", text)
 	case err != nil:
 		return 0, err
 	case x <= 0:

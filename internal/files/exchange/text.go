@@ -32,7 +32,7 @@ func Text(table []byte) (text, how string, err error) {
 var (
 	errWorkbook = problem.New(problem.Invalid, "it is a workbook of a spreadsheet (as .xlsx), and no table of text").
 			With(problem.Remedy{Text: "save it as CSV, or copy its cells and paste them"})
-	errNoText = problem.New(problem.Invalid, "it is no text, or in an encoding other than UTF-8, UTF-16 and Windows-1252").
+	errNoText = problem.New(problem.Invalid, "it is not text, or in an encoding other than UTF-8, UTF-16 and Windows-1252").
 			With(problem.Remedy{Text: "save it as CSV UTF-8"})
 )
 

@@ -139,7 +139,7 @@ func TestStepsFitTheRange(t *testing.T) {
 	}
 }
 
-// Law: what is no table is refused with what to do.
+// Law: what is not a table is refused with what to do.
 func TestNoTables(t *testing.T) {
 	for table, want := range map[string]string{
 		"PK\x03\x04 and so on": "workbook", "": "no table", "\n\n": "no table", "a,b\n": "no rows",

@@ -21,7 +21,7 @@ type labTable struct {
 	features []string
 }
 
-// quirk is what people and programs do to a table that is no part of the experiments.
+// quirk is what people and programs do to a table that is not part of the experiments.
 type quirk struct {
 	name string
 	odds int // one table in so many has it

@@ -144,7 +144,7 @@ func (c *checker) patterns(n *yamltree.Node, patterns, known []string) {
 		fits := func(name string) bool { return matches([]string{pattern}, name) }
 		switch {
 		case err != nil || pattern == "":
-			c.fault(item, "this is no name, nor one with * in it", `write a name, or "experiment.*"`)
+			c.fault(item, "this is neither a name nor one with * in it", `write a name, or "experiment.*"`)
 		case known != nil && !slices.ContainsFunc(known, fits):
 			c.fault(item, fmt.Sprintf("no kind of event is called %q", pattern),
 				yamltree.Suggest(pattern, known))

@@ -295,7 +295,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // Law: a file of an address is found from the lab file's folder, wherever the
-// program runs; what is no address shows nothing.
+// program runs; what is not an address shows nothing.
 func TestSecretsBesideTheLabFile(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "lab.yaml")

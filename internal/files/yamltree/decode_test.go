@@ -86,7 +86,7 @@ type pace time.Duration
 
 func (p *pace) UnmarshalJSON(data []byte) error {
 	if string(data) != `"slow"` {
-		return fmt.Errorf("%s is no pace: write slow", data)
+		return fmt.Errorf("%s is not a pace: write slow", data)
 	}
 	*p = pace(time.Hour)
 	return nil
@@ -137,7 +137,7 @@ single: 1e39
 		`11:16 inners[0].max: 1e+30 is too large a number`,
 		`11:23 inners[1]: it must be a mapping (key: value), and this is a number`,
 		`11:41 inners[2].max: 1e-07 is not a whole number`,
-		`12:7 pace: 7 is no pace: write slow`,
+		`12:7 pace: 7 is not a pace: write slow`,
 		`13:1 strange: unknown key "strange"; the keys here are unit, text, choice, flag, whole, count, real, list, rates, inner, inners, any, goals, lists, pace, single`,
 		`14:1 any: there is no value; give it one, or remove the key`,
 		`15:9 single: 1e+39 is too large a number`,

@@ -56,7 +56,7 @@ func TestTyping(t *testing.T) {
 		{"18446744073709551615", number("18446744073709551615"), ""},
 		{"99999999999999999999", number("99999999999999999999"), ""},
 		{"-99999999999999999999", number("-99999999999999999999"), ""},
-		// What no float64 holds is no number.
+		// What no float64 holds is not a number.
 		{"1e400", nil, "1e400 is too large a number"},
 		{"-1.5e400", nil, "-1.5e400 is too large a number"},
 		{strings.Repeat("9", 400), nil, "is too large a number"},

@@ -43,7 +43,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// Law: what is no text stays as it is, for its reader to refuse.
+// Law: what is not text stays as it is, for its reader to refuse.
 func TestNoText(t *testing.T) {
 	for _, data := range []string{"", "\x00", "\xff\xfea", "\x89PNG\r\n\x1a\n", "caf\xe9", "PK\x03\x04"} {
 		if got := string(input.Text([]byte(data))); got != data {

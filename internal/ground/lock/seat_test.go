@@ -30,7 +30,7 @@ func entered(t *testing.T, enter func(string, Holder) (*Lease, error), dir strin
 	return l
 }
 
-// Law: what is no seat's file, whatever it is, names no holder; it is neither followed nor waited for.
+// Law: what is not a seat's file, whatever it is, names no holder; it is neither followed nor waited for.
 func TestReadOfWhatIsNoSeat(t *testing.T) {
 	dir := t.TempDir()
 	text, err := json.Marshal(robot("lfp", 1))

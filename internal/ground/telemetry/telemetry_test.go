@@ -374,7 +374,7 @@ func TestTraceTravelsInEvents(t *testing.T) {
 }
 
 // Without telemetry an event carries no trace of its own but passes on what it
-// got; what is no traceparent is no parent.
+// got; what is not a traceparent is not a parent.
 func TestInjectAndExtract(t *testing.T) {
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for _, test := range []struct{ carried, want string }{

@@ -287,7 +287,7 @@ func TestLastAdmin(t *testing.T) {
 	c := newClock()
 	b := open(t, filepath.Join(t.TempDir(), "lab"), c, Options{})
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: "bob", Grants: []Grant{{Role: Expert}}}); err == nil || !b.Empty() {
-		t.Errorf("the first account is no admin: %v", err)
+		t.Errorf("the first account is not an admin: %v", err)
 	}
 	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 	must(b.Add(t.Context(), system, NewAccount{Name: "eve", Grants: []Grant{{Role: Admin}}}))(t)
@@ -867,7 +867,7 @@ func TestTokensHaveAForm(t *testing.T) {
 		}
 	}
 	if after := len(kinds(t, b)); after != before {
-		t.Errorf("%d entries tell of what is no token", after-before)
+		t.Errorf("%d entries tell of what is not a token", after-before)
 	}
 	never := TokenPrefix + strings.Repeat("0", secretLength)
 	if who, err := b.AuthenticateToken(t.Context(), never); problem.CodeOf(orNil(err)) != problem.Unauthenticated || who.Known() {

@@ -62,7 +62,7 @@ func (o *OIDC) Validate() error {
 		u, err := url.Parse(x.value)
 		switch {
 		case err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http"):
-			fault("%s: %q is no address", x.name, x.value)
+			fault("%s: %q is not an address", x.name, x.value)
 		case u.Scheme == "http" && !isLoopback(u.Hostname()):
 			fault("%s: %q is not https", x.name, x.value)
 		}
@@ -92,7 +92,7 @@ func (o *OIDC) Validate() error {
 	}
 	for _, d := range o.Domains {
 		if d == "" || strings.ContainsAny(d, "@* ") {
-			fault("domains: %q is no domain", d)
+			fault("domains: %q is not a domain", d)
 		}
 	}
 	if len(faults) > 0 {

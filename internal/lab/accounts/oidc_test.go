@@ -334,7 +334,7 @@ func TestOIDCRemoval(t *testing.T) {
 	}
 }
 
-// Law: what an issuer does not say is no answer. Where the claim of roles is in neither the ID token
+// Law: what an issuer does not say is not an answer. Where the claim of roles is in neither the ID token
 // nor UserInfo, this login is refused with that sentence, and nothing is taken from anyone; where
 // UserInfo has it, that counts as if the token had it.
 func TestOIDCSilence(t *testing.T) {

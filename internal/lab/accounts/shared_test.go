@@ -53,7 +53,7 @@ func servers(t testing.TB, o Options) (one, other *Directory, c *watch) {
 }
 
 // soon calls f until it returns true, for a time that is long for a law of a second: a busy
-// machine is no failure of it. It returns how long that took.
+// machine is not a failure of it. It returns how long that took.
 func soon(t *testing.T, what string, f func() bool) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -508,7 +508,7 @@ func TestSharedRefusals(t *testing.T) {
 }
 
 // Law: whether there is an account of a name cannot be told from when further attempts are refused,
-// at several servers neither; no name that is no account's is in the log.
+// at several servers neither; no name that is not an account's is in the log.
 func TestSharedLimitsOfNobody(t *testing.T) {
 	one, other, _ := servers(t, Options{})
 	heard := func(name, from string) (n int) {

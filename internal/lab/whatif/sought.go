@@ -157,7 +157,7 @@ func (e *editor) seek(w Sought) {
 	case e.def.Quantity(of) != nil:
 		e.def.Objective = definition.Objective{Name: of, Goal: goal}
 	case name.MatchString(of):
-		e.refuse("objective", "%s is no quantity of the campaign; it has %s", of, e.quantities())
+		e.refuse("objective", "%s is not a quantity of the campaign; it has %s", of, e.quantities())
 	default:
 		e.def.Objective = definition.Objective{Name: of, Goal: goal, Formula: of}
 	}

@@ -76,7 +76,7 @@ func (a *Answer) Caveats() []string {
 			"compositions; for the others “can’t tell” stands.", format.Count(asked, "question"),
 			format.List(a.Recorded...), a.Repeated))
 	}
-	return append(list, "One course is no comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
+	return append(list, "One course is not a comparison of policies: chance plays its part in both. The command campaignd simulate compares policies over many courses.")
 }
 
 // Best is the best result among experiments; nil without one, and for a trade-off. Which

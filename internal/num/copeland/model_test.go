@@ -127,7 +127,7 @@ func TestScoreRecoversTheOrder(t *testing.T) {
 }
 
 // The two stages against the integrals they stand for: averages of g and of g(1 − g) over 1,024
-// opponents. The second stage knows g at 100 pairs only, and g is no draw of a stationary process;
+// opponents. The second stage knows g at 100 pairs only, and g is not a draw of a stationary process;
 // a root mean square error of a few hundredths, on scores that spread over 0.7, is what the closed
 // form costs.
 func TestTwoStagesAgainstDirectIntegration(t *testing.T) {

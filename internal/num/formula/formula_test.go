@@ -85,7 +85,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Law: what is no formula is refused at its place, with what to do.
+// Law: what is not a formula is refused at its place, with what to do.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]struct {
 		column int
@@ -97,7 +97,7 @@ func TestRefused(t *testing.T) {
 		"a b":                           {3, `"b" cannot stand here`},
 		"(a":                            {3, "ends too early"},
 		"a)":                            {2, `")" cannot stand here`},
-		"1 + 2x":                        {5, "\"2x\" is no number"},
+		"1 + 2x":                        {5, "\"2x\" is not a number"},
 		"1 + 0x1F":                      {5, "0x1F"},
 		"1_000*a":                       {1, "1_000"},
 		"1e400*a":                       {1, "1e400 is too large"},
@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 		"+a":                            {1, "leave it out"},
 		"true":                          {1, "meaning of its own"},
 		"a < b":                         {3, "alone is a constraint"},
-		"(a < b) + 1":                   {4, "no number"},
+		"(a < b) + 1":                   {4, "not a number"},
 		"a ? 1 : 2":                     {1, "one comparison"},
 		"a < b < c ? 1 : 2":             {7, "two sides"},
 		"sqrt":                          {1, "is a function"},
@@ -184,7 +184,7 @@ func TestCheckName(t *testing.T) {
 			t.Error(err)
 		}
 		if _, err := Parse(name + " + 1"); err != nil {
-			t.Errorf("%q can be a name, and is no formula: %v", name, err)
+			t.Errorf("%q can be a name, and is not a formula: %v", name, err)
 		}
 	}
 	for _, name := range []string{"", "1a", "li-salt", "li.salt", "größe", "a b", "min", "ln", "reference", "in", "not", "nil"} {
@@ -195,7 +195,7 @@ func TestCheckName(t *testing.T) {
 }
 
 // Law: operations are those of float64 in the order that is written; what is not finite goes through, and
-// what is compared with it is no number.
+// what is compared with it is not a number.
 func TestValue(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	arguments := []string{"a", "b", "n", "x"}

@@ -33,7 +33,7 @@ func sample(rng *rand.Rand, n int) []float64 {
 func check(t interface{ Fatalf(string, ...any) }, f *Formula, seed uint64) {
 	again, err := Parse(f.String())
 	if err != nil {
-		t.Fatalf("the canonical text %q is no formula: %v", f, err)
+		t.Fatalf("the canonical text %q is not a formula: %v", f, err)
 	}
 	if again.String() != f.String() {
 		t.Fatalf("the canonical text %q is read as %q", f, again)

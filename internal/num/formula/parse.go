@@ -17,7 +17,7 @@ func Parse(text string) (*Formula, error) {
 		return nil, err
 	}
 	if root.op == compared {
-		return nil, &Fault{root.column, "a comparison is no number",
+		return nil, &Fault{root.column, "a comparison is not a number",
 			"a formula may choose by one, a < b ? x : y; a comparison alone is a constraint"}
 	}
 	return part(r, root)
@@ -246,7 +246,7 @@ func (r *reader) power() (*node, error) {
 func operate(op operation, column int, args ...*node) (*node, error) {
 	for _, a := range args {
 		if a.op == compared {
-			return nil, &Fault{a.column, "a comparison is no number",
+			return nil, &Fault{a.column, "a comparison is not a number",
 				"write what it chooses: a < b ? x : y"}
 		}
 	}
@@ -280,7 +280,7 @@ func (r *reader) whole() (*node, error) {
 		x, err := strconv.ParseFloat(t, 64)
 		switch {
 		case !decimal.MatchString(t):
-			return nil, &Fault{column, fmt.Sprintf("%q is no number", t), "write numbers as 12, 0.5 or 1e-3"}
+			return nil, &Fault{column, fmt.Sprintf("%q is not a number", t), "write numbers as 12, 0.5 or 1e-3"}
 		case err != nil:
 			return nil, &Fault{column, fmt.Sprintf("the number %s is too large", t),
 				"write numbers as 12, 0.5 or 1e-3"}

@@ -54,7 +54,7 @@ func TestRelation(t *testing.T) {
 	}
 }
 
-// Law: what is no constraint is refused at its place, with what to do.
+// Law: what is not a constraint is refused at its place, with what to do.
 func TestRelationRefused(t *testing.T) {
 	for text, want := range map[string]struct {
 		column int

@@ -74,7 +74,7 @@ func TestCoregionalIsTheFormula(t *testing.T) {
 	})
 }
 
-// Law: what is no kernel is refused; a source that is none panics.
+// Law: what is not a kernel is refused; a source that is none panics.
 func TestProductSettings(t *testing.T) {
 	l := []float64{1}
 	for _, c := range []struct{ c, delta float64 }{{0, 1}, {1, 0}, {math.Inf(1), 1}, {1, math.NaN()}} {
@@ -95,7 +95,7 @@ func TestProductSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := FamilyOf(k); ok {
-		t.Error("it is no stationary kernel")
+		t.Error("it is not a stationary kernel")
 	}
 	for _, source := range []float64{-1, 0.5, 2, math.NaN()} {
 		func() {

@@ -339,7 +339,7 @@ experts: {comparer: [{simulated: {accuracy: 1.2}}]}
 	}
 }
 
-// Law: policies that compare, pinpoint and choose run on what is no test problem.
+// Law: policies that compare, pinpoint and choose run on what is not a test problem.
 func TestFormsOnSurrogate(t *testing.T) {
 	out, _ := past(t)
 	s := newStudy(t, `name: forms

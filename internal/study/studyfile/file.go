@@ -438,7 +438,7 @@ func (r *reader) surrogate(n *yamltree.Node) *Surrogate {
 		r.mapping(n, field{"neighbors", r.whole(1, func(k int) { s.Neighbors = k })})
 	}
 	if s.Neighbors == 0 && n.Value != "gp" && len(r.faults) == before {
-		r.report(n, "it is no surrogate of a table").
+		r.report(n, "it is not a surrogate of a table").
 			Remedy = "write gp for a Gaussian process, or {neighbors: 33} for the mean of the 33 nearest rows"
 	}
 	return s

@@ -192,7 +192,7 @@ func TestDefinition(t *testing.T) {
 	}
 }
 
-// Law: an expert on a table, which is no test problem, is simulated all the same,
+// Law: an expert on a table, which is not a test problem, is simulated all the same,
 // with the defaults of a simulated expert.
 func TestExpertOnTable(t *testing.T) {
 	f := parse(t, `name: test
@@ -307,7 +307,7 @@ func TestFaults(t *testing.T) {
 		{"surrogate", replace("{task: electrolyte, noise: 0.27}", "{table: rows.csv, surrogate: {neighbors: 0}}"),
 			[]string{"tasks[1].surrogate.neighbors: 0 is too small"}},
 		{"no surrogate", replace("{task: electrolyte,", "{table: rows.csv, surrogate: knn,"),
-			[]string{"tasks[1].surrogate: it is no surrogate of a table", "write gp for a Gaussian process"}},
+			[]string{"tasks[1].surrogate: it is not a surrogate of a table", "write gp for a Gaussian process"}},
 		{"noise of rows", replace("{task: electrolyte,", "{table: rows.csv,"),
 			[]string{"tasks[1].noise: the rows of a table are answered as they are", "add surrogate: gp"}},
 		{"same task", replace("{task: electrolyte,", "{task: branin,"),

@@ -15,7 +15,7 @@ import (
 var commands = []string{"cmd/campaignd/app", "internal/view", "internal/view/diagnose"}
 
 // Law: each remedy says what to do. One that is words alone on a page, for it leads nowhere, says
-// what to do it with: "give it" is no remedy where nothing stands before it.
+// what to do it with: "give it" is not a remedy where nothing stands before it.
 func TestRemediesSaySomething(t *testing.T) {
 	found := 0
 	isRemedy := func(e ast.Expr) bool {

@@ -323,7 +323,7 @@ func (r *labTrial) kill(all ...*labProcess) {
 	}
 }
 
-// drain ends a process as people do, which is no failure.
+// drain ends a process as people do, which is not a failure.
 func (r *labTrial) drain(p *labProcess) {
 	r.Helper()
 	r.mu.Lock()

@@ -150,7 +150,7 @@ func some[T any](r *trial, from []T, f func(T)) {
 }
 
 // goOnTime is how long a writer may take to get on again after a fault, before
-// the trial says that it hangs. It is no promise: what it took is in the table.
+// the trial says that it hangs. It is not a promise: what it took is in the table.
 const goOnTime = time.Minute
 
 // goOn waits until each writer has had something acknowledged after a moment, or

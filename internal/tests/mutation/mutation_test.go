@@ -36,7 +36,7 @@ func TestOperators(t *testing.T) {
 			want: []string{"logical: _ = p || q", "left: _ = p", "right: _ = q"},
 		},
 		{
-			name: "condition that is no comparison",
+			name: "condition that is not a comparison",
 			code: `if p { return a, nil }`,
 			want: []string{"negate: if !(p) { return a, nil }", "zero: if p { return 0, nil }"},
 		},
@@ -119,7 +119,7 @@ func TestOperators(t *testing.T) {
 			want: []string{"zero: return 0, errors.ErrUnsupported", "zero: return a, nil"},
 		},
 		{
-			name: "the zero beside an error is no value, and the text of an error no law",
+			name: "the zero beside an error is not a value, and the text of an error no law",
 			code: `return 0, fmt.Errorf("%d of %d", a+1, b)`,
 			want: []string{"zero: return 0, nil"},
 		},

@@ -255,7 +255,7 @@ func (f *function) statement(dot *variable, n parse.Node) {
 				f.fail(n, "%s is dot, too, and is not assigned to", to.name)
 			}
 			if !types.AssignableTo(v.typ, to.typ) {
-				f.fail(n, "a %s is no %s", f.typeName(v.typ), f.typeName(to.typ))
+				f.fail(n, "a %s is not a %s", f.typeName(v.typ), f.typeName(to.typ))
 			}
 			f.emit("%s = %s", to.code, v.code)
 		case len(n.Pipe.Decl) > 0:

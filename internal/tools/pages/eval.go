@@ -88,10 +88,10 @@ func (f *function) eval(dot *variable, nodes []parse.Node, final *value) (v valu
 		}
 	}
 	if v.typ == nil {
-		f.fail(nodes[0], "is no value that is compiled")
+		f.fail(nodes[0], "is not a value that is compiled")
 	}
 	if len(args()) > 0 {
-		f.fail(nodes[0], "has arguments and is no function")
+		f.fail(nodes[0], "has arguments and is not a function")
 	}
 	return v
 }
@@ -129,7 +129,7 @@ func (f *function) apply(n parse.Node, of value, args []value) value {
 	signature, ok := of.typ.Underlying().(*types.Signature)
 	if !ok {
 		if len(args) > 0 {
-			f.fail(n, "%s has arguments and is no function", of.code)
+			f.fail(n, "%s has arguments and is not a function", of.code)
 		}
 		return of
 	}

@@ -97,7 +97,7 @@ func WithSafeDetails(err error, format string, args ...any) error {
 	return WithDetailf(err, format, args...)
 }
 
-// WithSecondaryError adds an error as a detail. It is no cause.
+// WithSecondaryError adds an error as a detail. It is not a cause.
 func WithSecondaryError(err, other error) error { return WithDetailf(err, "%v", other) }
 
 // CombineErrors is WithSecondaryError, or the one error where the other is nil.

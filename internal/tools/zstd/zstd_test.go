@@ -37,6 +37,6 @@ func TestRoundTrip(t *testing.T) {
 		}
 	}
 	if _, err := NewCtx().DecompressInto(make([]byte, 10), []byte("no frame")); err == nil {
-		t.Error("what is no frame was decompressed")
+		t.Error("what is not a frame was decompressed")
 	}
 }

@@ -129,16 +129,24 @@ func (v *visitor) until(what, expression string) {
 
 // open opens a page. [chromedp.Navigate] would take the request of a page that just then opens
 // another one by itself for its own, and fail once the browser gives that up; the answer of
-// Page.navigate is about this page only.
+// Page.navigate is about this page only. Once it did not come within two minutes, on a page that
+// had a result just recorded: so it is asked for again.
 func (v *visitor) open(path string) {
 	v.t.Helper()
-	v.do("open "+path, chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
+	opens := chromedp.Func(func(ctx context.Context, tab *chromedp.Target) error {
 		opened, err := cdp.Call(ctx, tab, page.Navigate, page.NavigateParams{URL: v.home + path})
 		if err == nil && opened.ErrorText != "" {
 			err = errors.New(opened.ErrorText)
 		}
 		return err
-	}))
+	})
+	ctx, cancel := context.WithTimeout(v.ctx, patience/4)
+	defer cancel()
+	if err := chromedp.Do(ctx, opens); errors.Is(err, context.DeadlineExceeded) {
+		v.do("open "+path+" again", opens)
+	} else if err != nil {
+		v.stuck("open "+path, err)
+	}
 	v.until(path+" is there", `document.readyState === "complete" && !!document.querySelector("main")`)
 }
 

@@ -312,7 +312,7 @@ func TestDecodeReply(t *testing.T) {
 	}
 }
 
-// Law: whatever a program gave as the cause of what is no result is told, as it was written,
+// Law: whatever a program gave as the cause of what is not a result is told, as it was written,
 // and where it gave none, that.
 func TestCauses(t *testing.T) {
 	for outcome, want := range map[string]string{
@@ -391,7 +391,7 @@ func TestCheckLimits(t *testing.T) {
 		}
 	}
 	// Law: rounding is a billionth of the larger limit, at either, of whatever sign; and no
-	// instrument is given what is no finite number, whatever its limits.
+	// instrument is given what is not a finite number, whatever its limits.
 	far, near, smallest := -5.0, -1.0, -math.MaxFloat64
 	for _, c := range []struct {
 		min, max *float64

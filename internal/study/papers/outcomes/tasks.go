@@ -20,7 +20,7 @@ import (
 
 // Task is a problem with noise and a budget.
 type Task struct {
-	// Name is that of the problem, with -noisy where the noise is no part of it.
+	// Name is that of the problem, with -noisy where the noise is not part of it.
 	Name    string
 	Problem tasks.Tradeoff
 	// Initial experiments are the same for every arm, and Experiments is how many
