@@ -230,7 +230,7 @@ var accountChange = command{
 				r.Changes.AnswersAs = &experts
 			}
 			if r.Changes == (accounts.Changes{}) {
-				return accounts.Request{}, badInput("say what is different with --display-name, --email or --answers-as")
+				return accounts.Request{}, badInput("name a change with --display-name, --email or --answers-as")
 			}
 			return accounts.Request{Change: &r}, nil
 		})

@@ -25,7 +25,7 @@ type attachedFile struct {
 // add adds the flags for the description of the file.
 func (f *attachedFile) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Name, "name", "", "what to call it (default: the end of its path or URI)")
-	flags.StringVar(&f.MediaType, "media-type", "", "what is in it, as in `text/csv` (default: by the ending of its name)")
+	flags.StringVar(&f.MediaType, "media-type", "", "its media type, such as `text/csv` (default: by the ending of its name)")
 	flags.StringVar(&f.Quantity, "quantity", "", "the `quantity` that it belongs to, as in viscosity")
 	flags.StringVar(&f.Comment, "comment", "", "what to say of it")
 	flags.StringVar(&f.Digest, "digest", "", "of a file that stays elsewhere: the hash of its bytes, as in `sha256:9f86…`")

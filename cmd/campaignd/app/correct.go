@@ -33,10 +33,10 @@ var correctCommand = command{
 	new: func(flags *pflag.FlagSet) runner {
 		f := correction{said: make(map[events.Resolution]*bool)}
 		f.add(flags, "it was measured, and this is the right `value`, in the objective's unit",
-			": `lipf6=1.08,ec=0.3`; what is not named stays")
+			": `lipf6=1.08,ec=0.3`; the others stay")
 		for outcome, help := range map[events.Resolution]string{
 			events.ResolvedMeasured:     "it was measured after all, with the result that was taken back",
-			events.ResolvedFailed:       "it gave no result; what it measured all the same is given with --quantity",
+			events.ResolvedFailed:       "it gave no result; values that it gave before failing go with --quantity",
 			events.ResolvedInfeasible:   "it showed that the composition cannot be made or measured",
 			events.ResolvedNotPerformed: "it did not take place; its budget is free again",
 		} {

@@ -160,7 +160,7 @@ func (a *app) fail(err error) int {
 
 // failure is the JSON document of a command that failed.
 type failure struct {
-	// Error is what a person reads, with commands.
+	// Error is the text for a person, with commands.
 	Error string `json:"error"`
 	Exit  int    `json:"exit"`
 	// Problem is the same as data; nil where nothing more is known.

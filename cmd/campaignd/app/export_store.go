@@ -96,7 +96,7 @@ func (a *exporting) printExported(done storeExported, again bool) {
 	}
 	a.printf("Both have the root hash %s; the copy was read and verified.\n", done.Root)
 	if a.backup {
-		a.printf("Next: `campaignd audit %s --files` makes every decision again; the same command tomorrow adds what is new.\n",
+		a.printf("Next: `campaignd audit %s --files` makes every decision again; the same command tomorrow adds the new events.\n",
 			where)
 		return
 	}

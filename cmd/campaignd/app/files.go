@@ -78,7 +78,7 @@ func (a *filesAsked) list(s *campaign.State) error {
 		return a.printJSON(listed)
 	}
 	if len(listed.Files) == 0 {
-		a.printf("There is no file; `campaignd attach` adds one.\n")
+		a.printf("No file is attached; `campaignd attach` adds one.\n")
 	}
 	for _, f := range listed.Files {
 		of := f.Experiment

@@ -35,7 +35,7 @@ var resolveCommand = command{
 			case from != "" && f.any():
 				return badInput("with --from, the table has the values: leave --value and the like out")
 			case from == "" && len(args) < 2:
-				return badInput("say of which experiments, and what became of them, or --from TABLE.csv")
+				return badInput("name the experiments and their fate, or --from TABLE.csv")
 			}
 			r.Anyway = f.anyway
 			if from != "" {

@@ -29,7 +29,7 @@ var mergeCommand = command{
 	new: func(flags *pflag.FlagSet) runner {
 		var m merging
 		m.chosen(flags)
-		flags.BoolVar(&m.incomplete, "incomplete", false, "compare what is there where campaigns are missing")
+		flags.BoolVar(&m.incomplete, "incomplete", false, "compare the campaigns that are there, although some are missing")
 		return func(c *call, args []string) error {
 			m.app = c.app
 			m.path = args[0]

@@ -46,7 +46,7 @@ func shardOf(text string, getenv func(string) string) (*simulate.Shard, error) {
 			return &sh, nil
 		}
 	}
-	return nil, badInput("%s: there are the shards 1/%d to %d/%d, the last of which is also 0/%d", from, n, n, n, n)
+	return nil, badInput("%s: the shards are 1/%d to %d/%d; the last is also 0/%d", from, n, n, n, n)
 }
 
 // numberedBy is the variable that holds this task's number among n shards. An

@@ -160,7 +160,7 @@ func (p *studyProgress) close() {
 func (s *simulation) table(study *simulate.Study, summary simulate.Summary) {
 	for _, t := range summary.Tasks {
 		if len(t.Seeds) == 0 {
-			s.printf("\n%s: there is no seed of which every arm has a result\n", t.Task.Name)
+			s.printf("\n%s: no seed has a result of every arm\n", t.Task.Name)
 			continue
 		}
 		unit, words := "", t.Task.Truth.Words()

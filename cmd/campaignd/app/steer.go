@@ -36,7 +36,7 @@ var stopCommand = command{
 	name: "stop",
 	args: cobra.MaximumNArgs(1),
 	new: func(flags *pflag.FlagSet) runner {
-		now := flags.Bool("now", false, "call off what is under way, too")
+		now := flags.Bool("now", false, "call off experiments under way, too")
 		return steering(func(reason string) engine.Request {
 			if *now {
 				return engine.Request{Abort: &engine.Abort{Stop: true, Reason: reason}}

@@ -44,7 +44,7 @@ var tellCommand = command{
 			"what you expect of many compositions, in the order of their rows: `11.2,9,,7`")
 		flags.StringVar(&f.unit, "unit", "", "the value's unit, to be checked against the campaign's")
 		flags.StringVar(&f.failed, "failed", "",
-			"why there is no result; what it measured all the same is given with --quantity")
+			"why there is no result; values that it gave before failing go with --quantity")
 		flags.StringVar(&f.cannot, "cannot", "",
 			"can't: why the composition, and others like it, cannot be made or measured")
 		flags.StringVar(&f.again, "again", "", "try again: why nothing took place; the same is asked for again")

@@ -21,7 +21,7 @@ type validated struct {
 	// Definition is the campaign with every default written out.
 	Definition *definition.Campaign `json:"definition,omitempty"`
 	Faults     []validatedFault     `json:"faults"`
-	// Remarks name what is allowed and probably not meant.
+	// Remarks are about settings that are allowed and probably not meant.
 	Remarks []string `json:"remarks"`
 }
 

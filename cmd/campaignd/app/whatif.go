@@ -81,9 +81,9 @@ func (f *whatIfFlags) register(flags *pflag.FlagSet) {
 		"the worst value of interest of an objective of a trade-off, `quantity=value` in its unit")
 	flags.StringArrayVar(&f.weight, "weight", nil, "the weight of a quantity in a desirability, `quantity=weight`")
 	flags.StringVar(&f.asked.Maximize, "maximize", "", "a quantity or a `formula` that is sought in place of the objective")
-	flags.StringVar(&f.asked.Minimize, "minimize", "", "the same for what is to be as small as possible: a quantity or a `formula`")
+	flags.StringVar(&f.asked.Minimize, "minimize", "", "the same for a quantity or a `formula` to be minimized")
 	flags.StringVar(&f.file, "file", "",
-		"a campaign `file` that says what is to be otherwise, whatever campaignd amend could change")
+		"a campaign `file` with the changes: whatever campaignd amend could change")
 	flags.IntVar(&f.asked.Experiments, "experiments", 0, fmt.Sprintf(
 		"for how many `experiments` to go on, at most %d (default as many as were really run since, at least %d)", whatif.Most, whatif.Least))
 }
@@ -106,7 +106,7 @@ func (f *whatIfFlags) question(reg registry.Registry) (q whatif.Question, err er
 		}
 	}
 	if q.Method == "" && q.Without == "" && q.Sought.IsZero() {
-		return q, badInput("say what is to be otherwise: --policy METHOD (campaignd methods lists them), --without EXPERT, " +
+		return q, badInput("name a change: --policy METHOD (campaignd methods lists them), --without EXPERT, " +
 			"--require \"viscosity <= 4\", --worst conductivity=8 or others; campaignd whatif --help")
 	}
 	return q, nil
