@@ -140,34 +140,41 @@ func newRecord(lines []Act) record {
 	return r
 }
 
+// acts is the record of acts that the device's side keeps.
+type acts struct {
+	read     func() ([]Act, error) // nil where it keeps none
+	earlier  int                   // lines from before the suite
+	reported map[string]bool       // faults
+}
+
 // counted reports whether acts are counted. Without counting every check still runs; it then judges
 // by the instrument's answers.
-func (s *Session) counted() bool { return s.env.Acts != nil }
+func (a *acts) counted() bool { return a.read != nil }
 
 // record reads the record of acts; only where they are counted.
 //
 // What was there before the suite began is left out by its number of lines, so
 // that the record of a real device may go on for years. Fewer lines than then
 // mean that it was replaced, and count for nothing.
-func (s *Session) record() (record, error) {
-	lines, err := s.env.Acts()
-	if err == nil && len(lines) < s.earlier {
+func (a *acts) record() (record, error) {
+	lines, err := a.read()
+	if err == nil && len(lines) < a.earlier {
 		err = fmt.Errorf("it held %d lines and holds %d now: lines are only ever appended",
-			s.earlier, len(lines))
+			a.earlier, len(lines))
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("the record of acts: %w", err)
 	}
-	return newRecord(lines[s.earlier:]), nil
+	return newRecord(lines[a.earlier:]), nil
 }
 
 // acted checks how often the instrument acted on a command, where acts are
 // counted, and that no act is under way once it has ended.
-func (s *Session) acted(cmd instruments.Command, want int) error {
-	if !s.counted() {
+func (a *acts) acted(cmd instruments.Command, want int) error {
+	if !a.counted() {
 		return nil
 	}
-	r, err := s.record()
+	r, err := a.record()
 	switch n := r.acts[cmd.ID]; {
 	case err != nil:
 		return err
@@ -182,11 +189,11 @@ func (s *Session) acted(cmd instruments.Command, want int) error {
 }
 
 // actOver checks that no act of a command that has ended is under way.
-func (s *Session) actOver(cmd instruments.Command, status instruments.Status) error {
-	if !s.counted() {
+func (a *acts) over(cmd instruments.Command, status instruments.Status) error {
+	if !a.counted() {
 		return nil
 	}
-	r, err := s.record()
+	r, err := a.record()
 	if err == nil && r.under[cmd.ID] > 0 {
 		err = fmt.Errorf("command %s was said to be %q while the instrument was still acting on it",
 			cmd.ID, status)
@@ -197,42 +204,67 @@ func (s *Session) actOver(cmd instruments.Command, status instruments.Status) er
 // account checks the whole record of acts after a check, whatever the check was about. Each fault
 // is reported once. It catches faults that no single check looks for: acts of commands that were
 // refused or never started, and of commands that are not the suite's.
-func (s *Session) account() error {
-	if !s.counted() {
+func (a *acts) account(issued map[string]*fate) error {
+	if !a.counted() {
 		return nil
 	}
-	r, err := s.record()
+	r, err := a.record()
 	if err != nil {
 		return err
 	}
 	var faults []error
 	fault := func(key, format string, args ...any) {
-		if !s.accounted[key] {
-			s.accounted[key] = true
+		if !a.reported[key] {
+			a.reported[key] = true
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
 	for n, act := range r.lines {
-		if !s.issued[act.Command] {
+		if issued[act.Command] == nil {
 			fault(fmt.Sprintf("line %d", n),
 				"something moved that nobody asked for: line %d of the record of acts is %q, "+
 					"and no command of this check",
-				s.earlier+n+1, act.Command)
+				a.earlier+n+1, act.Command)
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(s.issued)) {
+	for _, id := range slices.Sorted(maps.Keys(issued)) {
 		n := r.acts[id]
 		switch {
 		case n > 1:
 			fault(fmt.Sprintf("%s %d", id, n),
 				"the instrument acted %d times on command %s, and should have acted once at most", n, id)
-		case n == 1 && !s.handed[id]:
+		case n == 1 && !issued[id].handed:
 			fault(id, "the instrument acted on command %s, which was never started", id)
-		case n == 1 && s.refused[id] && !s.accepted[id]:
+		case n == 1 && issued[id].refused && !issued[id].accepted:
 			fault(id, "the instrument acted on command %s, which it had refused", id)
 		case r.under[id] < 0:
 			fault(id+" end", "in the record of acts, one of command %s ended that had not begun", id)
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// on is how often the instrument has acted on a command; 0 where that is not
+// counted.
+func (a *acts) on(cmd instruments.Command) (int, error) {
+	if !a.counted() {
+		return 0, nil
+	}
+	r, err := a.record()
+	return r.acts[cmd.ID], err
+}
+
+// reallyEnded checks that the act of a measurement has ended, where its ends are
+// marked. A crash cuts the record short like everything else: a result that is
+// made up afterwards has no end.
+func (a *acts) reallyEnded(cmd instruments.Command, o instruments.Outcome) error {
+	if o.Status != instruments.Measured || !a.counted() {
+		return nil
+	}
+	r, err := a.record()
+	if err == nil && r.under[cmd.ID] > 0 {
+		err = fmt.Errorf("after the program was killed a measurement of command %s is given, "+
+			"whose act had not ended by the record of acts", cmd.ID)
+	}
+	return err
 }

@@ -20,12 +20,13 @@ const staleActuals = 2
 // late looks as plausible as the right one.
 func actual(_ context.Context, s *Session) error {
 	var stale []made
+	parameters := s.env.Definition.Parameters
 	for _, m := range s.made {
 		given := m.outcome.Measurement.Actual
 		if m.before == nil || maps.Equal(m.before, m.command.Parameters) {
 			continue
 		}
-		if s.apart(given, m.before) < s.apart(given, m.command.Parameters) {
+		if apartIn(parameters, given, m.before) < apartIn(parameters, given, m.command.Parameters) {
 			stale = append(stale, m)
 		}
 	}
@@ -35,10 +36,10 @@ func actual(_ context.Context, s *Session) error {
 			"asked for (%s), made (%s), and before it (%s)", len(stale), m.command.ID,
 			composition(m.command.Parameters), composition(m.outcome.Measurement.Actual), composition(m.before))
 	}
-	if !s.counted() {
+	if !s.acts.counted() {
 		return nil
 	}
-	r, err := s.record()
+	r, err := s.acts.record()
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func actual(_ context.Context, s *Session) error {
 			if act.Command != m.command.ID || act.Set == "" {
 				continue
 			}
-			if err := s.setAsSaid(m, act); err != nil {
+			if err := setAsSaid(parameters, m, act); err != nil {
 				return err
 			}
 		}
@@ -67,13 +68,13 @@ const (
 // setAsSaid compares the values that the record of acts gives as set with those requested and those
 // reported as made. A device that doses in coarse steps is correct, as long as it reports what it
 // made.
-func (s *Session) setAsSaid(m made, act Act) error {
+func setAsSaid(parameters []definition.Parameter, m made, act Act) error {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(act.Set), &all); err != nil {
 		return fmt.Errorf("the record of acts, command %s: %s is not a JSON object: %w",
 			act.Command, act.Set, err)
 	}
-	for _, p := range s.env.Definition.Parameters {
+	for _, p := range parameters {
 		text, there := all[p.Name]
 		if !there {
 			continue
@@ -85,11 +86,12 @@ func (s *Session) setAsSaid(m made, act Act) error {
 		}
 		asked, made := m.command.Parameters[p.Name], m.outcome.Measurement.Actual[p.Name]
 		switch {
-		case made == asked && s.away(p.Name, set, made) > setAlike, s.away(p.Name, set, made) > setFar:
+		case made == asked && away(parameters, p.Name, set, made) > setAlike,
+			away(parameters, p.Name, set, made) > setFar:
 			return fmt.Errorf("command %s: %s was asked for as %v and given as made as %v, "+
 				"and the record of acts says that %v was set: report in \"actual\" what was really made",
 				act.Command, p.Name, asked, made, set)
-		case s.away(p.Name, set, asked) > setFar:
+		case away(parameters, p.Name, set, asked) > setFar:
 			return fmt.Errorf("command %s: %s was asked for as %v, and the record of acts says that %v was set",
 				act.Command, p.Name, asked, set)
 		}
@@ -97,18 +99,18 @@ func (s *Session) setAsSaid(m made, act Act) error {
 	return nil
 }
 
-// apart is how far two compositions are from each other, in ranges of the
+// apartIn is how far two compositions are from each other, in ranges of the
 // parameters.
-func (s *Session) apart(a, b definition.Point) (sum float64) {
+func apartIn(parameters []definition.Parameter, a, b definition.Point) (sum float64) {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
-		sum += s.away(name, a[name], b[name])
+		sum += away(parameters, name, a[name], b[name])
 	}
 	return sum
 }
 
 // away is the distance of two values of a parameter, in parts of its range in
 // the campaign; where it has none, of the greater value. Two names are 1 apart.
-func (s *Session) away(name string, a, b definition.Value) float64 {
+func away(parameters []definition.Parameter, name string, a, b definition.Value) float64 {
 	x, number := a.Float()
 	y, other := b.Float()
 	switch {
@@ -118,10 +120,8 @@ func (s *Session) away(name string, a, b definition.Value) float64 {
 		return 0
 	}
 	width := max(math.Abs(x), math.Abs(y))
-	i := slices.IndexFunc(s.env.Definition.Parameters,
-		func(p definition.Parameter) bool { return p.Name == name })
-	if i >= 0 {
-		if p := s.env.Definition.Parameters[i]; p.Min != nil && p.Max != nil && *p.Max > *p.Min {
+	for _, p := range parameters {
+		if p.Name == name && p.Min != nil && p.Max != nil && *p.Max > *p.Min {
 			width = *p.Max - *p.Min
 		}
 	}

@@ -30,7 +30,7 @@ func (e *noMeasurement) Unwrap() error { return e.why }
 func (s *Session) run(ctx context.Context, check Check) Result {
 	result := Result{Check: check.Name, Law: check.Law, Verdict: Pass}
 	if check.Acts != "" {
-		if s.counted() {
+		if s.acts.counted() {
 			result.Law = strings.TrimSuffix(check.Law, ".") + ", " + check.Acts + "."
 		} else {
 			result.Unseen = true
@@ -47,7 +47,7 @@ func (s *Session) run(ctx context.Context, check Check) Result {
 		err = unjudged("%s: nothing more is asked of it", s.hopeless)
 	default:
 		err = s.persist(ctx, check, &result)
-		if fault := s.account(); fault != nil {
+		if fault := s.acts.account(s.issued); fault != nil {
 			err = faulty(err, fault)
 		}
 		switch {

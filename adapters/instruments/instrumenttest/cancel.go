@@ -36,7 +36,7 @@ func cancelBeforeStart(ctx context.Context, s *Session) error {
 		return err
 	}
 	for _, cmd := range off {
-		if err := s.acted(cmd, 0); err != nil {
+		if err := s.acts.acted(cmd, 0); err != nil {
 			return err
 		}
 	}
@@ -63,7 +63,7 @@ func (s *Session) void(ctx context.Context, cmd instruments.Command) error {
 	if err := s.cancel(ctx, cmd); err != nil {
 		return fmt.Errorf("its Cancel of a command that was never started: %w", err)
 	}
-	return s.acted(cmd, 0)
+	return s.acts.acted(cmd, 0)
 }
 
 // startVoid starts a command that was called off before. One that voids gives it
@@ -71,7 +71,7 @@ func (s *Session) void(ctx context.Context, cmd instruments.Command) error {
 func (s *Session) startVoid(ctx context.Context, cmd instruments.Command) error {
 	switch err := s.start(ctx, cmd); {
 	case errors.As(err, new(*noMeasurement)):
-		return s.acted(cmd, 0) // refused
+		return s.acts.acted(cmd, 0) // refused
 	case err != nil:
 		return fmt.Errorf("its Start of a command that was called off: %w", err)
 	case !s.voids():
@@ -90,7 +90,7 @@ func (s *Session) startVoid(ctx context.Context, cmd instruments.Command) error 
 	case o.Cause == "":
 		return fmt.Errorf("the outcome %q of a command that was called off has no cause", o.Status)
 	}
-	return s.acted(cmd, 0)
+	return s.acts.acted(cmd, 0)
 }
 
 // startVoidAfterRestart is startVoid in a new process, which first reports the command's fate: it
@@ -116,7 +116,7 @@ func (s *Session) nothingBegins(ctx context.Context, cmd instruments.Command, be
 	if err := s.pauseForActs(ctx); err != nil {
 		return err
 	}
-	acts, err := s.actsOn(cmd)
+	acts, err := s.acts.on(cmd)
 	if err == nil && acts > before {
 		err = beganVoid(cmd)
 	}
@@ -125,7 +125,7 @@ func (s *Session) nothingBegins(ctx context.Context, cmd instruments.Command, be
 
 // pauseForActs waits for much longer than a start takes, where acts are counted.
 func (s *Session) pauseForActs(ctx context.Context) error {
-	if !s.counted() {
+	if !s.acts.counted() {
 		return nil
 	}
 	return s.pause(ctx, s.lasts+s.env.Prompt/4)
@@ -188,7 +188,7 @@ func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error 
 	if err := s.pause(ctx, s.env.Prompt/8); err != nil {
 		return err
 	}
-	before, err := s.actsOn(cmd)
+	before, err := s.acts.on(cmd)
 	if err != nil {
 		return err
 	}
@@ -196,7 +196,7 @@ func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error 
 	if err != nil {
 		return fmt.Errorf("its Recover of a command that was called off: %w", err)
 	}
-	if s.counted() && before == 0 && fate == instruments.FateRunning {
+	if s.acts.counted() && before == 0 && fate == instruments.FateRunning {
 		if err := s.beginsLate(ctx, cmd); err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error 
 	switch {
 	case recovers && fate == instruments.FateNotStarted:
 	case recovers && fate == instruments.FateUnknown:
-		s.exhausted[cmd.ID] = true // nothing to wait for
+		s.issued[cmd.ID].exhausted = true // nothing to wait for
 		s.remark("the instrument does not know what became of the command: a person would have to look")
 		return s.rest(ctx)
 	default:
@@ -219,11 +219,11 @@ func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error 
 		ended = o.Status
 		s.remark("it ended as %q", ended)
 	}
-	acts, err := s.actsOn(cmd)
+	acts, err := s.acts.on(cmd)
 	if err != nil {
 		return err
 	}
-	if err := s.nothingBegins(ctx, cmd, acts); err != nil || !s.counted() {
+	if err := s.nothingBegins(ctx, cmd, acts); err != nil || !s.acts.counted() {
 		return err
 	}
 	switch {
@@ -239,16 +239,6 @@ func (s *Session) aftermath(ctx context.Context, cmd instruments.Command) error 
 	return nil
 }
 
-// actsOn is how often the instrument has acted on a command; 0 where that is not
-// counted.
-func (s *Session) actsOn(cmd instruments.Command) (int, error) {
-	if !s.counted() {
-		return 0, nil
-	}
-	r, err := s.record()
-	return r.acts[cmd.ID], err
-}
-
 // beginsLate waits for an act on a command that is reported under way although its cancel was
 // answered and nothing had moved. A line without a mark may stand for the end of an act: it stands
 // for the beginning where the command goes on.
@@ -256,7 +246,7 @@ func (s *Session) beginsLate(ctx context.Context, cmd instruments.Command) error
 	if _, err := s.carriesOut(ctx, cmd); err != nil {
 		return err
 	}
-	r, err := s.record()
+	r, err := s.acts.record()
 	if err != nil || r.acts[cmd.ID] == 0 {
 		return err
 	}
@@ -320,7 +310,7 @@ func cancelWhileRunning(ctx context.Context, s *Session) error {
 		return err
 	}
 	if first.Status == instruments.Measured {
-		return s.acted(cmd, 1)
+		return s.acts.acted(cmd, 1)
 	}
 	return nil
 }
@@ -376,20 +366,20 @@ func (s *Session) atRest(ctx context.Context, cmd instruments.Command, status in
 	if status == instruments.Unknown { // it may be at work
 		return s.rest(ctx)
 	}
-	if !s.counted() {
+	if !s.acts.counted() {
 		return nil
 	}
-	if err := s.actOver(cmd, status); err != nil {
+	if err := s.acts.over(cmd, status); err != nil {
 		return err
 	}
-	before, err := s.record()
+	before, err := s.acts.record()
 	if err != nil {
 		return err
 	}
 	if err := s.pause(ctx, s.lasts); err != nil {
 		return err
 	}
-	after, err := s.record()
+	after, err := s.acts.record()
 	if err == nil && after.moves[cmd.ID] != before.moves[cmd.ID] {
 		err = fmt.Errorf("the instrument acted on command %s after it had said that it was %q",
 			cmd.ID, status)
@@ -414,5 +404,5 @@ func cancelAfterCompletion(ctx context.Context, s *Session) error {
 	if err := s.sameResult(cmd, first, second); err != nil {
 		return err
 	}
-	return s.acted(cmd, 1)
+	return s.acts.acted(cmd, 1)
 }

@@ -80,7 +80,7 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 	fate, ok, err := s.fate(ctx, cmd)
 	if err == nil && fate == instruments.FateFinished { // as called off: it never begins
 		if o, err := s.await(ctx, cmd); err == nil && o.Status == instruments.Cancelled {
-			return s.acted(cmd, 0)
+			return s.acts.acted(cmd, 0)
 		}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func startsNothing(ctx context.Context, s *Session, cmd instruments.Command) err
 		!s.env.AnswersUnseen {
 		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 	}
-	return s.acted(cmd, 0)
+	return s.acts.acted(cmd, 0)
 }
 
 // measure makes the measurement that other checks share. Where it fails nothing
@@ -105,7 +105,7 @@ func measure(ctx context.Context, s *Session) error {
 // it may die right after the confirmation, and the act is recorded as under
 // way.
 func unattended(ctx context.Context, s *Session) error {
-	if !s.counted() {
+	if !s.acts.counted() {
 		return skip("only a record of its acts tells when it acts")
 	}
 	cmd := s.command(0)
@@ -129,7 +129,7 @@ func unattended(ctx context.Context, s *Session) error {
 func (s *Session) carriesOut(ctx context.Context, cmd instruments.Command) (bool, error) {
 	limit := time.Now().Add(min(s.env.Patience, 3*s.lasts+5*s.env.Prompt))
 	for time.Now().Before(limit) {
-		r, err := s.record()
+		r, err := s.acts.record()
 		if err != nil || r.acts[cmd.ID] > 0 {
 			return err == nil, err
 		}
@@ -163,7 +163,7 @@ func awaitAgain(ctx context.Context, s *Session) error {
 	if err := atOnce(8, again); err != nil {
 		return err
 	}
-	return s.acted(cmd, 1)
+	return s.acts.acted(cmd, 1)
 }
 
 // startAfterCompletion is a start whose confirmation came so late that it is
@@ -191,7 +191,7 @@ func (s *Session) startFinished(
 	if err := s.sameResult(cmd, first, second); err != nil {
 		return err
 	}
-	return s.acted(cmd, 1)
+	return s.acts.acted(cmd, 1)
 }
 
 // duplicateStart starts one command twice in a row and another one from several
@@ -211,7 +211,7 @@ func duplicateStart(ctx context.Context, s *Session) error {
 	}
 	two := s.command(1)
 	if err := atOnce(8, func(int) error { return s.start(ctx, two) }); err != nil {
-		if s.accepted[two.ID] { // and refused: it cannot be both
+		if s.issued[two.ID].accepted { // and refused: it cannot be both
 			return fmt.Errorf("its Start from several goroutines: %v", err)
 		}
 		return fmt.Errorf("its Start from several goroutines: %w", err)
@@ -366,7 +366,7 @@ func outOfLimits(ctx context.Context, s *Session) error {
 					"so that nobody can tell whether it was acted on: %w",
 					spec.Name, *limit+beyond, spec.Unit, err)
 			}
-			if err := s.acted(cmd, 0); err != nil {
+			if err := s.acts.acted(cmd, 0); err != nil {
 				return err
 			}
 			s.started = nil // refused: there is nothing to wait for
@@ -430,10 +430,10 @@ func (s *Session) pair(ctx context.Context) ([]instruments.Command, []instrument
 // the record of acts says when each began and ended. It is a remark and no
 // fault: the capacity it describes is then only a queue's.
 func (s *Session) overlapped(cmds []instruments.Command) error {
-	if !s.counted() {
+	if !s.acts.counted() {
 		return nil
 	}
-	r, err := s.record()
+	r, err := s.acts.record()
 	if err != nil {
 		return err
 	}

@@ -246,7 +246,7 @@ func Examine(ctx context.Context, env Env) (Report, error) {
 	}
 	_, program := s.inst.(instruments.Killer)
 	report := Report{
-		Instrument: s.description, Counted: s.counted(), Countable: program || !s.description.Simulated,
+		Instrument: s.description, Counted: s.acts.counted(), Countable: program || !s.description.Simulated,
 	}
 	for _, check := range Checks() {
 		if env.only != nil && !slices.Contains(env.only, check.Name) {

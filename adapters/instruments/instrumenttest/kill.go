@@ -79,7 +79,7 @@ func (s *Session) killRunning(ctx context.Context, after time.Duration, severed 
 	if err := s.start(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start: %w", err)
 	}
-	if after > 0 && s.counted() { // in the middle of its act
+	if after > 0 && s.acts.counted() { // in the middle of its act
 		if _, err := s.carriesOut(ctx, cmd); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func killedThrice(ctx context.Context, s *Session) error {
 	if err := s.start(ctx, cmd); err != nil {
 		return fmt.Errorf("its Start: %w", err)
 	}
-	if s.counted() {
+	if s.acts.counted() {
 		if _, err := s.carriesOut(ctx, cmd); err != nil {
 			return err
 		}
@@ -123,14 +123,14 @@ func killedThrice(ctx context.Context, s *Session) error {
 	if err := s.survived(ctx, cmd, nil); err != nil {
 		return err
 	}
-	acts, err := s.actsOn(cmd)
+	acts, err := s.acts.on(cmd)
 	if err != nil {
 		return err
 	}
 	if err := s.pauseForActs(ctx); err != nil {
 		return err
 	}
-	return s.acted(cmd, acts)
+	return s.acts.acted(cmd, acts)
 }
 
 // survived asks the restarted program about a command that it had confirmed
@@ -156,7 +156,7 @@ func (s *Session) survived(
 	case fate == instruments.FateUnknown:
 		s.remark("after the program was killed the instrument does not know what became of the command: " +
 			"a person would have to look")
-		s.exhausted[cmd.ID] = true // nothing to wait for
+		s.issued[cmd.ID].exhausted = true // nothing to wait for
 		return s.rest(ctx)
 	}
 	first, err := s.await(ctx, cmd)
@@ -176,7 +176,7 @@ func (s *Session) survived(
 			return err
 		}
 	}
-	if err := s.reallyEnded(cmd, first); err != nil {
+	if err := s.acts.reallyEnded(cmd, first); err != nil {
 		return err
 	}
 	if err := s.startAgain(ctx, cmd); err != nil {
@@ -187,21 +187,6 @@ func (s *Session) survived(
 		return fmt.Errorf("its Await after that Start: %w", err)
 	}
 	return s.sameResult(cmd, first, second)
-}
-
-// reallyEnded checks that the act of a measurement has ended, where its ends are
-// marked. A crash cuts the record short like everything else: a result that is
-// made up afterwards has no end.
-func (s *Session) reallyEnded(cmd instruments.Command, o instruments.Outcome) error {
-	if o.Status != instruments.Measured || !s.counted() {
-		return nil
-	}
-	r, err := s.record()
-	if err == nil && r.under[cmd.ID] > 0 {
-		err = fmt.Errorf("after the program was killed a measurement of command %s is given, "+
-			"whose act had not ended by the record of acts", cmd.ID)
-	}
-	return err
 }
 
 // rest gives a real device, whose program was killed, the time to come to rest. No program is left

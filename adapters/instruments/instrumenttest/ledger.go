@@ -90,7 +90,7 @@ func killedOverTheLedger(ctx context.Context, s *Session) error {
 	confirmed := make(chan error, 1)
 	go func() { confirmed <- s.start(given, cmd) }()
 	for limit := time.Now().Add(s.env.Prompt); time.Now().Before(limit); {
-		if acts, err := s.actsOn(cmd); err != nil || acts > 0 || len(confirmed) > 0 {
+		if acts, err := s.acts.on(cmd); err != nil || acts > 0 || len(confirmed) > 0 {
 			break
 		}
 		if err := s.pause(ctx, s.env.Prompt/500); err != nil {
@@ -107,7 +107,7 @@ func killedOverTheLedger(ctx context.Context, s *Session) error {
 	switch {
 	case err != nil:
 		return fmt.Errorf("its Recover after the program was killed: %w", err)
-	case fate == instruments.FateNotStarted && s.accepted[cmd.ID], fate != instruments.FateNotStarted:
+	case fate == instruments.FateNotStarted && s.issued[cmd.ID].accepted, fate != instruments.FateNotStarted:
 		return s.survived(ctx, cmd, nil)
 	}
 	return s.neverBegins(ctx, cmd)
@@ -121,13 +121,13 @@ func (s *Session) neverBegins(ctx context.Context, cmd instruments.Command) erro
 			"Another command would have taken its place: write a start to the ledger, and sync it to disk, before anything else "+
 			"is done with it", cmd.ID, err)
 	}
-	if err := s.acted(cmd, 0); err != nil {
+	if err := s.acts.acted(cmd, 0); err != nil {
 		return denied(err)
 	}
 	if err := s.cancel(ctx, cmd); err != nil {
 		return fmt.Errorf("its Cancel of a command that it says was not started: %w", err)
 	}
-	if s.counted() { // a queue is looked at when a port answers
+	if s.acts.counted() { // a queue is looked at when a port answers
 		if err := s.pause(ctx, s.env.Prompt); err != nil {
 			return err
 		}

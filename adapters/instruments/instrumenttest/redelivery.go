@@ -44,11 +44,11 @@ func (s *Session) meets(ctx context.Context, cmd instruments.Command) error {
 	case err != nil:
 		return fmt.Errorf("its Recover in a second process: %w", err)
 	case fate == instruments.FateUnknown:
-		s.exhausted[cmd.ID] = true // nothing to wait for
+		s.issued[cmd.ID].exhausted = true // nothing to wait for
 		return skip("the instrument does not know what became of commands of an earlier process: " +
 			"a person will have to look")
 	case fate == instruments.FateNotStarted && s.description.Simulated:
-		s.exhausted[cmd.ID] = true
+		s.issued[cmd.ID].exhausted = true
 		return skip("a simulation may forget: nothing physical is lost with it")
 	case fate == instruments.FateNotStarted:
 		return fmt.Errorf("its Recover in a second process says that command %s, whose start was confirmed, is %s",
@@ -71,5 +71,5 @@ func (s *Session) meets(ctx context.Context, cmd instruments.Command) error {
 	if err := instruments.CheckOutcome(s.env.Definition, first); err != nil {
 		return fmt.Errorf("in a second process, command %s: %w", cmd.ID, err)
 	}
-	return s.actOver(cmd, first.Status)
+	return s.acts.over(cmd, first.Status)
 }

@@ -38,7 +38,7 @@ func restartBeforeStart(ctx context.Context, s *Session) error {
 	case fate != instruments.FateNotStarted && !s.env.AnswersUnseen:
 		return fmt.Errorf("its Recover says that a command that was never started is %s", fate)
 	}
-	if err := s.acted(cmd, 0); err != nil {
+	if err := s.acts.acted(cmd, 0); err != nil {
 		return err
 	}
 	if err := s.start(ctx, cmd); err != nil {
@@ -68,7 +68,7 @@ func restartWhileRunning(ctx context.Context, s *Session) error {
 	case err != nil:
 		return fmt.Errorf("its Recover: %w", err)
 	case fate == instruments.FateUnknown:
-		s.exhausted[cmd.ID] = true // nothing to wait for
+		s.issued[cmd.ID].exhausted = true // nothing to wait for
 		s.remark("the instrument does not know a command that was running when campaignd was restarted: " +
 			"a person would have to look")
 		return nil

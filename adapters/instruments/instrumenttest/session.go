@@ -18,9 +18,8 @@ import (
 
 // Session is one run of the suite: the instrument, and the commands it was given. Checks share a
 // command that was measured, so that a slow instrument is not asked for more experiments than
-// needed. mu guards the fields that checks with several goroutines change: identifiers, and the
-// knowledge about each command. The rest is changed by the one goroutine that runs the checks,
-// between them.
+// needed. mu guards the fields that checks with several goroutines change: the commands and their
+// fates. The rest is changed by the one goroutine that runs the checks, between them.
 type Session struct {
 	env         Env
 	description instruments.Description
@@ -31,11 +30,7 @@ type Session struct {
 	started   []instruments.Command // in this check
 	remarks   []string              // of this check
 	completed *completed
-	issued    map[string]bool  // commands that there are
-	handed    map[string]bool  // commands that were given to Start
-	accepted  map[string]bool  // commands whose Start was confirmed
-	refused   map[string]bool  // commands whose Start was refused
-	exhausted map[string]bool  // commands that were waited for with all patience
+	issued    map[string]*fate // by identifier
 	latest    definition.Point // of the command that was started last
 	shift     int              // of the points, where a check is made again
 	deferrals int              // of commands that were not called off
@@ -44,16 +39,19 @@ type Session struct {
 	lasts     time.Duration    // a measurement
 	hopeless  string           // why nothing more is asked of it
 
-	earlier     int             // lines of the record of acts from before the suite
-	accounted   map[string]bool // faults of that record that were reported
-	redelivered int             // starts that reached a program again
-	alone       *alone          // what was measured one command at a time
-	made        []made          // everything that was
+	acts        acts
+	redelivered int    // starts that reached a program again
+	alone       *alone // what was measured one command at a time
+	made        []made // everything that was
 
 	watched []instruments.Watched // every instrument that was opened
 	exits   int                   // of their programs that were reported
 	strays  int                   // lines of theirs that were reported
 }
+
+// fate is what became of a command: it was given to Start, which was confirmed or refused, and it
+// was waited for with all patience.
+type fate struct{ handed, accepted, refused, exhausted bool }
 
 // made is a measurement of one command at a time, and the composition of the command that was
 // started before it, nil for the first.
@@ -76,21 +74,14 @@ func newSession(ctx context.Context, env Env) (*Session, error) {
 	if err := env.complete(); err != nil {
 		return nil, err
 	}
-	s := &Session{
-		env:       env,
-		issued:    make(map[string]bool),
-		handed:    make(map[string]bool),
-		accepted:  make(map[string]bool),
-		refused:   make(map[string]bool),
-		exhausted: make(map[string]bool),
-		accounted: make(map[string]bool),
-	}
-	if env.Acts != nil {
-		acts, err := env.Acts()
+	s := &Session{env: env, issued: make(map[string]*fate)}
+	s.acts = acts{read: env.Acts, reported: make(map[string]bool)}
+	if s.acts.counted() {
+		before, err := s.acts.record()
 		if err != nil {
-			return nil, fmt.Errorf("the record of acts: %w", err)
+			return nil, err
 		}
-		s.earlier = len(acts)
+		s.acts.earlier = len(before.lines)
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, err
@@ -101,7 +92,7 @@ func newSession(ctx context.Context, env Env) (*Session, error) {
 		return nil, fmt.Errorf("the instrument does not describe itself: %w", err)
 	}
 	s.description = d
-	if d.Simulated && env.Acts == nil {
+	if d.Simulated && !s.acts.counted() {
 		s.env.AnswersUnseen = true
 	}
 	return s, nil
@@ -139,7 +130,8 @@ func closeInstrument(inst instruments.Instrument) error {
 // real act half way.
 func (s *Session) end() (left []int) {
 	killer, ok := s.inst.(instruments.Killer)
-	if ok && s.description.Simulated && len(s.exhausted) > 0 {
+	fates := slices.Collect(maps.Values(s.issued))
+	if ok && s.description.Simulated && slices.ContainsFunc(fates, func(f *fate) bool { return f.exhausted }) {
 		ctx, cancel := context.WithTimeout(context.Background(), s.env.Prompt)
 		_ = killer.Kill(ctx, false)
 		cancel()
@@ -178,7 +170,7 @@ func (s *Session) guarded(ctx context.Context, check Check) (err error) {
 // waited for a second time.
 func (s *Session) settle(ctx context.Context) {
 	for _, cmd := range s.started {
-		if !s.exhausted[cmd.ID] {
+		if !s.issued[cmd.ID].exhausted {
 			_, _ = s.await(ctx, cmd)
 		}
 	}
@@ -209,7 +201,7 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 	s.lastID++
 	e := fmt.Sprintf("e%d", s.lastID)
 	id := s.env.Prefix + "/" + e
-	s.issued[id] = true
+	s.issued[id] = new(fate)
 	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point,
 		Replicate: 1}
 }
@@ -280,7 +272,7 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 		s.started = append(s.started, cmd)
 		s.starts++
 	}
-	s.handed[cmd.ID] = true
+	s.issued[cmd.ID].handed = true
 	s.latest = cmd.Parameters
 	s.mu.Unlock()
 	inst := s.inst
@@ -290,10 +282,10 @@ func (s *Session) start(ctx context.Context, cmd instruments.Command) error {
 	defer s.mu.Unlock()
 	switch {
 	case err == nil:
-		s.accepted[cmd.ID] = true
-	case errors.Is(err, instruments.ErrRefused) && !s.accepted[cmd.ID]:
+		s.issued[cmd.ID].accepted = true
+	case errors.Is(err, instruments.ErrRefused) && !s.issued[cmd.ID].accepted:
 		// It may refuse a new command, but not one that it has accepted.
-		s.refused[cmd.ID] = true
+		s.issued[cmd.ID].refused = true
 		return &noMeasurement{why: err, later: !errors.Is(err, instruments.ErrPermanent)}
 	}
 	return err
@@ -337,7 +329,7 @@ func (s *Session) await(ctx context.Context, cmd instruments.Command) (instrumen
 		func(ctx context.Context) (instruments.Outcome, error) { return inst.Await(ctx, cmd) })
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		s.mu.Lock()
-		s.exhausted[cmd.ID] = true
+		s.issued[cmd.ID].exhausted = true
 		s.mu.Unlock()
 		err = fmt.Errorf("there was no outcome within %v: %w", s.env.Patience, err)
 	}
@@ -412,7 +404,7 @@ func (s *Session) expectMeasured(
 	if o.Rejected != "" {
 		return o, fmt.Errorf("the answer to command %s cannot be used: %s", cmd.ID, o.Cause)
 	}
-	if err := s.actOver(cmd, o.Status); err != nil {
+	if err := s.acts.over(cmd, o.Status); err != nil {
 		return o, err
 	}
 	switch o.Status {
@@ -421,7 +413,7 @@ func (s *Session) expectMeasured(
 			u := o.Measurement.Unread[0]
 			s.remark("%d parts of the result cannot be used, the first is %s: %s", n, u.Field, u.Reason)
 		}
-		return o, s.acted(cmd, 1)
+		return o, s.acts.acted(cmd, 1)
 	case instruments.Cancelled:
 		return o, fmt.Errorf("command %s ended as %q, and nobody had called it off", cmd.ID, o.Status)
 	case instruments.Deferred:
