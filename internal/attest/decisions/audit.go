@@ -128,7 +128,7 @@ const Tolerance = 1e-4
 // definition admits them. For the rest the log's own integrity vouches. Contradictions in the
 // history itself are mismatches too and end the audit, since nothing after them means anything.
 //
-// Programs of the user's that declare themselves deterministic answer again. A nil programs starts
+// Programs of the user's that declare themselves deterministic answer again. A nil open starts
 // none: the log may be anybody's, and names the programs to start.
 //
 // It writes nothing, and reads the log twice: the deciding versions of methods must be known before
@@ -137,25 +137,25 @@ const Tolerance = 1e-4
 // [engine.ErrNoCampaign].
 func Audit(
 	ctx context.Context, reg registry.Registry, log events.Log, name string, build events.Build,
-	programs Programs,
+	open Programs,
 ) (Report, error) {
 	a := &auditor{
-		core: engine.NewCore(reg), build: build, programs: programs,
+		core: engine.NewCore(reg), build: build, programs: programs{open: open},
 		report:     Report{Exact: true, Mismatches: []Mismatch{}},
 		dispatched: make(map[string]events.Sequence),
 	}
 	var err error
-	if a.deciders, a.shown, err = decidersOf(ctx, log, name); err != nil {
+	if a.deciders, a.programs.shown, err = decidersOf(ctx, log, name); err != nil {
 		return a.report, err
 	}
 	a.ahead = lookAhead(ctx, reg, log, name, build)
 	defer a.ahead.end()
-	defer a.closeMethod()
+	defer a.programs.close()
 	err = a.walk(ctx, log, name)
 	if err == nil && a.report.Events == 0 {
 		err = fmt.Errorf("%w: %q", engine.ErrNoCampaign, name)
 	}
-	a.checkClock()
+	checkClock(a)
 	byPosition := func(x, y Mismatch) int { return int(x.Position) - int(y.Position) }
 	slices.SortStableFunc(a.report.Mismatches, byPosition)
 	slices.SortStableFunc(a.report.Remarks, byPosition)
@@ -198,7 +198,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 			return nil
 		}
 		a.bases.Note(a.core)
-		a.noteShown()
+		a.programs.note(a.core)
 		switch payload.(type) {
 		case *events.ExperimentMeasured:
 			a.measurements++
@@ -211,7 +211,7 @@ func (a *auditor) walk(ctx context.Context, log events.Log, name string) error {
 	if len(a.due) > 0 {
 		a.mismatch("history", "the log ends before what %s led to: %s", a.source, a.due[0].what)
 	}
-	a.checkOwed()
+	checkOwed(a)
 	return nil
 }
 
@@ -231,13 +231,8 @@ type auditor struct {
 	now   time.Time      // of the event before
 	times []time.Time    // of all events before
 
-	batch   events.Event   // the first event of the batch that the last event is in
-	opening events.Payload // of that event
-	// reported is the experiment of the batch's last reported result.
-	reported string
-	resolved *events.ExperimentResolved // the last one that the batch has settled, or nil
-	owed     []string                   // experiments whose commands the batch has yet to call off
-	clock    []dated                    // of all batches
+	batch batch   // that the last event is in
+	clock []dated // of all batches
 
 	// due are the consequences of the decision or event source that the log has yet to show, in the
 	// same batch.
@@ -256,13 +251,20 @@ type auditor struct {
 	own          *stretch // made by the audit itself
 	measurements int      // before the event
 
-	shown    map[events.Sequence]*shownThen // what programs were shown, by the event behind it
-	programs Programs                       // nil if none may answer again
-	opened   openedMethod
+	programs programs
 
 	dispatched map[string]events.Sequence // by experiment: when it was handed out last
 	recovered  events.Sequence            // when another process took over last
 	device     device
+}
+
+// batch is what was recorded at once.
+type batch struct {
+	first    events.Event
+	opening  events.Payload             // of that event
+	reported string                     // the experiment of its last reported result
+	resolved *events.ExperimentResolved // the last one that it has settled, or nil
+	owed     []string                   // experiments whose commands it has yet to call off
 }
 
 // due is an event that an earlier one of the batch requires.
@@ -342,26 +344,26 @@ func (a *auditor) check(ctx context.Context, payload events.Payload) error {
 		}
 	}
 	ofUnmade := a.unmade != "" && a.event.Cause == a.unmade // what such a decision led to, in the same batch
-	member := called != nil || ofUnmade || a.joins(in)
+	member := called != nil || ofUnmade || a.batch.joins(in, a.core.State().LastEvent)
 	if !member {
-		a.checkOwed()
-		a.batch, a.opening = a.event, payload
+		checkOwed(a)
+		a.batch = batch{first: a.event, opening: payload}
 		a.clock = append(a.clock, dated{place: a.found(in.subject(), ""), time: a.event.Time})
 	}
-	a.note(payload, member, called != nil)
-	a.checkEnvelope(in, member)
-	a.checkFact(in)
+	a.batch.note(payload, called != nil)
+	checkEnvelope(a, in, member)
+	checkFact(a, in)
 	switch {
 	case called != nil && called.again != nil:
 		if problem := a.compare(called.again, payload, called.exact); problem != "" {
 			a.mismatch(a.source, "it led to something else than what follows: %s", problem)
 		}
-		a.checkExpiry(payload)
+		checkExpiry(a, payload)
 		return nil
 	case member && events.KindOf(payload) != events.KindExperimentDeferred: // which leads to something in any place
 		return nil
 	}
-	return a.checkDerived(ctx, in)
+	return checkDerived(a, ctx, in)
 }
 
 // next is the engine's next step at a time, with everything open attended to and the instrument

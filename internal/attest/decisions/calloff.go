@@ -13,59 +13,56 @@ import (
 
 // joinsCancellation: a person calls several commands off, or all with the
 // campaign, or what they have just settled.
-func (a *auditor) joinsCancellation(in *identified) bool {
-	if in.author != byPerson || a.event.Actor != a.batch.Actor {
+func joinsCancellation(b *batch, in *identified) bool {
+	if in.author != byPerson || in.event.Actor != b.first.Actor {
 		return false
 	}
 	reason, _ := notPerformed(in.payload)
-	switch first := a.opening.(type) {
+	switch first := b.opening.(type) {
 	case *events.CampaignPaused:
 		return first.Reason == reason
 	case *events.CampaignStopped:
 		return first.Reason == reason
 	case *events.ExperimentResolved:
-		return a.settled() == in.about.Experiment && a.resolved.Reason == reason
+		return b.settled(in) == in.about.Experiment && b.resolved.Reason == reason
 	}
-	before, calledOff := notPerformed(a.opening)
+	before, calledOff := notPerformed(b.opening)
 	return calledOff && before == reason
 }
 
 // joinsHeard: the instrument reported how a command ended after it was called off. Its unsolicited
 // messages at the same instant have a span of their own.
-func (a *auditor) joinsHeard(in *identified, p *events.InstrumentAnswered) bool {
-	first, ok := a.opening.(*events.CancellationAnswered)
-	return ok && first.Experiment == p.Experiment && a.event.Actor == a.batch.Actor &&
-		a.event.Trace == a.batch.Trace
+func joinsHeard(b *batch, in *identified, p *events.InstrumentAnswered) bool {
+	first, ok := b.opening.(*events.CancellationAnswered)
+	return ok && first.Experiment == p.Experiment && in.event.Actor == b.first.Actor &&
+		in.event.Trace == b.first.Trace
 }
 
 // settled returns the last experiment that the present batch has settled; "" for none.
-func (a *auditor) settled() string {
-	if a.event.Cause != a.batch.ID {
+func (b *batch) settled(in *identified) string {
+	if in.event.Cause != b.first.ID || b.resolved == nil {
 		return ""
 	}
-	if a.resolved == nil {
-		return ""
-	}
-	return a.resolved.Experiment
+	return b.resolved.Experiment
 }
 
 // checkOwed checks that a finished batch has called off the commands that a person has settled in
 // it: otherwise an experiment reported as not performed could still begin.
-func (a *auditor) checkOwed() {
-	for _, experiment := range a.owed {
+func checkOwed(a *auditor) {
+	for _, experiment := range a.batch.owed {
 		a.ruled(experiment, "a person settled it, and its command was not called off")
 	}
-	a.owed = nil
+	a.batch.owed = nil
 }
 
 // pays notes that the command of an experiment was called off.
-func (a *auditor) pays(experiment string) {
-	a.owed = slices.DeleteFunc(a.owed, func(owed string) bool { return owed == experiment })
+func (b *batch) pays(experiment string) {
+	b.owed = slices.DeleteFunc(b.owed, func(owed string) bool { return owed == experiment })
 }
 
 // checkCalled checks that the command and the instrument in an order or an answer are those of the
 // experiment. A person names no instrument.
-func (a *auditor) checkCalled(in *identified) {
+func checkCalled(a *auditor, in *identified) {
 	instrument := in.x.Instrument
 	if in.author == byPerson {
 		instrument = ""
@@ -80,21 +77,21 @@ func (a *auditor) checkCalled(in *identified) {
 }
 
 // checkOrdered checks that an order to call a command off refers to one that may still begin.
-func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
+func checkOrdered(a *auditor, in *identified, p *events.CancellationOrdered) {
 	x := in.x
 	if x == nil {
 		return // the projections refuse it
 	}
-	a.pays(p.Experiment)
-	a.checkCalled(in)
+	a.batch.pays(p.Experiment)
+	checkCalled(a, in)
 	if x.AtRest() {
 		a.mismatch(p.Experiment, "its command is called off, which was at rest")
 	}
-	if !x.AtWork() && a.settled() != p.Experiment {
+	if !x.AtWork() && a.batch.settled(in) != p.Experiment {
 		a.mismatch(p.Experiment, "its command is called off, and it was %s", x.Status)
 	}
 	repeated := ""
-	if request, ok := a.last.(*events.ExperimentRequested); ok && a.settled() == p.Experiment {
+	if request, ok := in.last.(*events.ExperimentRequested); ok && a.batch.settled(in) == p.Experiment {
 		repeated = request.Experiment
 	}
 	if p.Repeat != repeated {
@@ -107,13 +104,13 @@ func (a *auditor) checkOrdered(in *identified, p *events.CancellationOrdered) {
 
 // checkVoid checks the author of the statement that a command cannot begin any more, and its
 // reason.
-func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
+func checkVoid(a *auditor, in *identified, p *events.CancellationAnswered) {
 	x := in.x
 	if x == nil {
 		return // the projections refuse it
 	}
-	a.pays(p.Experiment)
-	a.checkCalled(in)
+	a.batch.pays(p.Experiment)
+	checkCalled(a, in)
 	says := map[events.Voided]author{
 		events.VoidedByInstrument: byInstrument, events.VoidedByProgram: byEngine, events.VoidedByPower: byPerson,
 	}
@@ -122,7 +119,7 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 		a.mismatch(p.Experiment, "it was called off by %q, which %q does not say", p.By, a.event.Actor)
 	case p.By == events.VoidedByProgram && !x.CallOff.EndProgram:
 		a.mismatch(p.Experiment, "the program was ended, and no person ordered that")
-	case p.By == events.VoidedByPower && !x.AtWork() && a.settled() != p.Experiment:
+	case p.By == events.VoidedByPower && !x.AtWork() && a.batch.settled(in) != p.Experiment:
 		a.mismatch(p.Experiment, "its command could not begin any more")
 	case p.By != events.VoidedByPower && p.Reason != "":
 		a.mismatch(p.Experiment, "it gives a reason, and no person said it")
@@ -143,7 +140,7 @@ func (a *auditor) checkVoid(in *identified, p *events.CancellationAnswered) {
 }
 
 // checkHeard checks that a late statement of an instrument could not be recorded in another way.
-func (a *auditor) checkHeard(in *identified, p *events.InstrumentAnswered) {
+func checkHeard(a *auditor, in *identified, p *events.InstrumentAnswered) {
 	x := in.x
 	switch {
 	case x == nil: // the projections refuse it

@@ -23,7 +23,7 @@ type dated struct {
 //
 // It runs at the end, since only later times show whether one is out of line alone. It compares
 // batches and not events: all events of a batch have one time.
-func (a *auditor) checkClock() {
+func checkClock(a *auditor) {
 	say := func(list *[]Mismatch, b dated, problem string) {
 		b.place.Problem = problem
 		*list = append(*list, b.place)
@@ -61,7 +61,7 @@ func clockTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.
 //
 // The log does not hold the moment at which the engine asked, which lies between the two; so the
 // expiry is checked against an interval.
-func (a *auditor) checkExpiry(payload events.Payload) {
+func checkExpiry(a *auditor, payload events.Payload) {
 	asked, ok := payload.(*events.QuestionAsked)
 	if !ok {
 		return
@@ -72,7 +72,7 @@ func (a *auditor) checkExpiry(payload events.Payload) {
 		return engine.Expiry(a.core.At(w), asked)
 	}
 	since, byHand := a.now, false
-	d, decided := a.opening.(*events.DecisionMade)
+	d, decided := a.batch.opening.(*events.DecisionMade)
 	if decided && d.At >= 1 && int(d.At) <= len(a.times) { // another version's may be anything
 		since = a.times[d.At-1]
 	}

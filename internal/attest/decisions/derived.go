@@ -20,7 +20,7 @@ import (
 //
 // Only the first event of a batch comes here: the others are expected, and compared when they come.
 // Kinds without a case are facts (facts.go) or contain nothing that could be made again.
-func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
+func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 	switch p := in.payload.(type) {
 	case *events.CampaignDefined:
 		a.running = p.Build
@@ -28,15 +28,15 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		a.running = p.Build
 		a.device = device{before: a.device.simulated}
 		a.recovered = a.event.Sequence
-		a.checkRecovery(p)
+		checkRecovery(a, p)
 	case *events.DecisionMade:
 		a.running = p.Build
-		return a.checkDecision(ctx, p)
+		return checkDecision(a, ctx, p)
 	case *events.ModelFitted:
 		a.running = p.Build
-		return a.checkFit(ctx, p.Of(), p.At, p.Seed, p.Build, p.Version, p)
+		return checkFit(a, ctx, p.Of(), p.At, p.Seed, p.Build, p.Version, p)
 	case *events.ModelFitFailed:
-		return a.checkFit(ctx, p.Of(), p.At, p.Seed, a.build, p.Version, p)
+		return checkFit(a, ctx, p.Of(), p.At, p.Seed, a.build, p.Version, p)
 	case *events.TrustAdjusted:
 		a.mismatch(p.Expert, "it belongs to no decision")
 
@@ -47,41 +47,41 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 		if in.author == byPerson {
 			a.mismatch(p.Experiment, "its actor is %q, and its origin is %q", a.event.Actor, p.Origin)
 		}
-		a.checkRecord(p.Experiment, p, a.now)
+		checkRecord(a, p.Experiment, p, a.now)
 	case *events.QuestionAsked:
-		a.checkRecord(p.Question, p, a.now)
-		a.checkExpiry(p)
+		checkRecord(a, p.Question, p, a.now)
+		checkExpiry(a, p)
 	case *events.CampaignCompleted:
-		a.checkRecord("end", p, a.event.Time)
+		checkRecord(a, "end", p, a.event.Time)
 	case *events.CampaignPaused:
 		if in.author == byEngine {
-			a.checkPause(p)
+			checkPause(a, p)
 		}
 
 	case *events.ExperimentCancelled:
 		if in.author == byEngine {
-			a.checkRecords(p.Experiment, p)
+			checkRecords(a, p.Experiment, "nothing before it calls for it", p)
 		}
 		if p.Once {
-			a.checkOnce(in, p)
+			checkOnce(a, in, p)
 		}
 	case *events.QuestionWithdrawn:
 		if record, ok := a.next(a.now).(engine.Record); ok &&
 			events.KindOf(record.Payloads[0]) == events.KindOf(p) &&
 			in.q != nil && a.event.Cause == a.core.State().LastEvent {
-			a.checkRecords(in.q.ID, p)
+			checkRecords(a, in.q.ID, "nothing before it calls for it", p)
 		}
 	case *events.ExperimentDeferred:
 		a.expect(p.Experiment, true, engine.WithFollowUps(a.core.At(engine.World{}), p)[1:]...)
 	case *events.MeasurementsJudged:
 		a.running = p.Build
-		return a.checkJudgment(ctx, p)
+		return checkJudgment(a, ctx, p)
 	case *events.MeasurementFlagged:
-		a.checkFlag(p)
+		checkRecords(a, p.Experiment, "nothing before it calls for a word on this measurement", p)
 
 	case *events.QuestionAnswered:
 		if p.Volunteered {
-			a.checkExamples(p)
+			checkExamples(a, p)
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func (a *auditor) checkDerived(ctx context.Context, in *identified) error {
 
 // checkOnce checks the statement that a doubt cannot be settled by measuring again against the
 // purpose of the experiment, and expects the fate of the doubt.
-func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
+func checkOnce(a *auditor, in *identified, p *events.ExperimentCancelled) {
 	if in.author != byInstrument || !engine.RepeatsSuspect(a.core.At(engine.World{}), p.Experiment) {
 		a.mismatch(p.Experiment, "it was to settle no doubt, so that nothing was to be had by measuring again")
 		return
@@ -100,7 +100,7 @@ func (a *auditor) checkOnce(in *identified, p *events.ExperimentCancelled) {
 // checkRecord compares an event that the engine writes on its own, outside a decision. now is the
 // time of the event before, or its own if the step depends on the clock, such as the end of a
 // budget of time.
-func (a *auditor) checkRecord(subject string, recorded events.Payload, now time.Time) {
+func checkRecord(a *auditor, subject string, recorded events.Payload, now time.Time) {
 	record, ok := a.next(now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
 		a.uncalled(subject, "nothing before it calls for it")
@@ -125,9 +125,9 @@ var countingEach = engine.RulesCounting(func(row []*campaign.Experiment) (each [
 // counted each experiment.
 //
 // The log does not show which of the worlds it was, so one that leads to the pause is enough.
-func (a *auditor) checkPause(recorded *events.CampaignPaused) {
+func checkPause(a *auditor, recorded *events.CampaignPaused) {
 	if recorded.Device != "" {
-		a.checkLost(recorded)
+		checkLost(a, recorded)
 		return
 	}
 	rules := engine.Present
@@ -155,7 +155,7 @@ func (a *auditor) checkPause(recorded *events.CampaignPaused) {
 // checkLost checks a pause of a run that had lost its device. No log can show why; the run must
 // have had a leased device, and have been active. Another device may answer afterwards. The facts
 // about the device are forgotten: the next process, or the next lease, states them anew.
-func (a *auditor) checkLost(recorded *events.CampaignPaused) {
+func checkLost(a *auditor, recorded *events.CampaignPaused) {
 	s := a.core.State()
 	switch {
 	case s.Status != campaign.Running || !s.Definition.Measures() || s.Definition.ByHand():
@@ -171,16 +171,20 @@ func (a *auditor) checkLost(recorded *events.CampaignPaused) {
 	a.device = device{before: a.device.simulated}
 }
 
-// checkRecords compares the first of the events by which the engine calls off unwanted commands,
-// and expects the others. The reasons are words of the program that wrote them, and another program
-// may word them differently.
-func (a *auditor) checkRecords(subject string, recorded events.Payload) {
+// checkRecords compares the first of the events by which the engine calls off unwanted commands, or
+// flags a measurement, and expects the others. The reasons are words of the program that wrote them,
+// and another program may word them differently: for a flag, which holds numbers too, the report is
+// not exact then.
+func checkRecords(a *auditor, subject, missing string, recorded events.Payload) {
 	record, ok := a.next(a.now).(engine.Record)
 	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(recorded) {
-		a.uncalled(subject, "nothing before it calls for it")
+		a.uncalled(subject, "%s", missing)
 		return
 	}
 	exact := a.running == a.build
+	if _, flag := recorded.(*events.MeasurementFlagged); flag {
+		exact = a.sameBuild(a.running)
+	}
 	if problem := a.compare(record.Payloads[0], recorded, exact); problem != "" {
 		a.mismatch(subject, "%s", problem)
 		return
@@ -190,7 +194,7 @@ func (a *auditor) checkRecords(subject string, recorded events.Payload) {
 
 // checkExamples checks that an expert must give examples now, the given one first, and expects the
 // others. The expert chooses their content; the campaign determines their number and form.
-func (a *auditor) checkExamples(p *events.QuestionAnswered) {
+func checkExamples(a *auditor, p *events.QuestionAnswered) {
 	step, ok := a.next(a.now).(engine.Examples)
 	form, options := events.FormLabel, 1
 	if step.Options > 0 {
@@ -210,7 +214,7 @@ func (a *auditor) checkExamples(p *events.QuestionAnswered) {
 
 // checkJudgment judges measurements again. A judgment does not name the event it was made from: it
 // is made again from the state before it, since the engine records one only while it is due.
-func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudged) error {
+func checkJudgment(a *auditor, ctx context.Context, p *events.MeasurementsJudged) error {
 	a.share(p.Build)
 	if a.otherModels(p.Version, p.Build) {
 		return nil
@@ -234,27 +238,12 @@ func (a *auditor) checkJudgment(ctx context.Context, p *events.MeasurementsJudge
 	return nil
 }
 
-// checkFlag makes a flag on a measurement again, with its consequences.
-func (a *auditor) checkFlag(p *events.MeasurementFlagged) {
-	record, ok := a.next(a.now).(engine.Record)
-	if !ok || events.KindOf(record.Payloads[0]) != events.KindOf(p) {
-		a.uncalled(p.Experiment, "nothing before it calls for a word on this measurement")
-		return
-	}
-	exact := a.sameBuild(a.running)
-	if problem := a.compare(record.Payloads[0], p, exact); problem != "" {
-		a.mismatch(p.Experiment, "%s", problem)
-		return
-	}
-	a.expect(p.Experiment, exact, record.Payloads[1:]...)
-}
-
 // checkDecision makes a decision again, with its consequences.
 //
 // Its place and seed are compared first, since they show a fault at once. A differing decision of
 // another build and an unnamed family is left out: before versions belonged to families, methods
 // changed without a new one.
-func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) error {
+func checkDecision(a *auditor, ctx context.Context, p *events.DecisionMade) error {
 	a.report.Decisions++
 	share := a.share(p.Build)
 	share.Decisions++
@@ -313,8 +302,8 @@ func (a *auditor) checkDecision(ctx context.Context, p *events.DecisionMade) err
 // at may lie before the event if other events came in during the fit, but not before the last
 // change of its inputs. Only the At of the fit made again is set to the recorded one; everything
 // else is compared.
-func (a *auditor) checkFit(
-	ctx context.Context, of events.ModelName, at events.Sequence, seed uint64, build events.Build,
+func checkFit(
+	a *auditor, ctx context.Context, of events.ModelName, at events.Sequence, seed uint64, build events.Build,
 	version int, recorded events.Payload,
 ) error {
 	a.report.Fits++
@@ -444,7 +433,7 @@ func fields(payload events.Payload) (map[string]any, error) {
 
 // checkWhole looks for parts of an event that its type does not know. A later version, or a person
 // looking at the JSON, could read them, though no check here has seen them.
-func (a *auditor) checkWhole(in *identified) {
+func checkWhole(a *auditor, in *identified) {
 	again, err := json.Marshal(in.payload)
 	var known, stored any
 	if err != nil || json.Unmarshal(again, &known) != nil || json.Unmarshal(a.event.Data, &stored) != nil {

@@ -91,9 +91,11 @@ var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-
 // identified is an event with its author and subject. x and q are as they were before the event;
 // nil if they did not exist.
 type identified struct {
+	event   events.Event
 	payload events.Payload
-	author  author // 0: none that writes events
-	name    string // of the author
+	last    events.Payload // of the event before
+	author  author         // 0: none that writes events
+	name    string         // of the author
 	// about are the fields in which payloads of all kinds name their subject.
 	about struct {
 		Experiment, Question, Expert, Instrument, Command, About string
@@ -118,7 +120,8 @@ func (in *identified) subject() string {
 // It reads the payload's JSON into the fields that all kinds share, so that it needs no case for
 // each kind.
 func (a *auditor) identify(payload events.Payload) (*identified, bool) {
-	s, in := a.core.State(), &identified{payload: payload}
+	s := a.core.State()
+	in := &identified{event: a.event, payload: payload, last: a.last}
 	if err := json.Unmarshal(a.event.Data, &in.about); err != nil {
 		a.mismatch("history", "it does not read: %v", err)
 		return nil, false
@@ -138,47 +141,47 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 	return in, true
 }
 
-// joins reports whether an unexpected event continues the batch of the event before it.
-func (a *auditor) joins(in *identified) bool {
-	if a.opening == nil || a.event.Cause != a.batch.ID {
+// joins reports whether an unexpected event continues the batch of the event before it, last.
+func (b *batch) joins(in *identified, last string) bool {
+	if b.opening == nil || in.event.Cause != b.first.ID {
 		return false
 	}
-	if a.batch.ID == a.core.State().LastEvent && !a.event.Time.Equal(a.batch.Time) {
+	if b.first.ID == last && !in.event.Time.Equal(b.first.Time) {
 		return false // the first of another batch may have the same cause
 	}
-	join := members[a.event.Kind]
-	return join != nil && join(a, in)
+	join := members[in.event.Kind]
+	return join != nil && join(b, in)
 }
 
 // members are the kinds of events that can join a batch unexpectedly, with their conditions. They
 // are a person's additions, or statements about several experiments at once.
-var members = map[events.Kind]func(*auditor, *identified) bool{
-	events.KindRegionExcluded:       member((*auditor).joinsExclusion),
-	events.KindMeasurementFlagged:   member((*auditor).joinsWord),
-	events.KindQuantityArrived:      member((*auditor).joinsArrived),
-	events.KindNoteAdded:            member((*auditor).joinsNote),
-	events.KindFileAttached:         member((*auditor).joinsFile),
-	events.KindExperimentRequested:  member((*auditor).joinsRequested),
-	events.KindExperimentMeasured:   (*auditor).joinsResult,
-	events.KindExperimentFailed:     (*auditor).joinsResult,
-	events.KindExperimentInfeasible: (*auditor).joinsResult,
-	events.KindExperimentDeferred:   (*auditor).joinsResult,
-	events.KindExperimentResolved:   member((*auditor).joinsResolved),
-	events.KindExperimentCorrected:  (*auditor).joinsNotPerformed,
-	events.KindExperimentCancelled:  (*auditor).joinsNotPerformed,
-	events.KindCancellationOrdered:  (*auditor).joinsCancellation,
-	events.KindCancellationAnswered: (*auditor).joinsCancellation,
-	events.KindInstrumentAnswered:   member((*auditor).joinsHeard),
+var members = map[events.Kind]func(*batch, *identified) bool{
+	events.KindRegionExcluded:       member(joinsExclusion),
+	events.KindMeasurementFlagged:   member(joinsWord),
+	events.KindQuantityArrived:      member(joinsArrived),
+	events.KindNoteAdded:            member(joinsNote),
+	events.KindFileAttached:         member(joinsFile),
+	events.KindExperimentRequested:  member(joinsRequested),
+	events.KindExperimentMeasured:   joinsResult,
+	events.KindExperimentFailed:     joinsResult,
+	events.KindExperimentInfeasible: joinsResult,
+	events.KindExperimentDeferred:   joinsResult,
+	events.KindExperimentResolved:   member(joinsResolved),
+	events.KindExperimentCorrected:  joinsNotPerformed,
+	events.KindExperimentCancelled:  joinsNotPerformed,
+	events.KindCancellationOrdered:  joinsCancellation,
+	events.KindCancellationAnswered: joinsCancellation,
+	events.KindInstrumentAnswered:   member(joinsHeard),
 }
 
 // member is a rule on the payloads of one type.
-func member[P events.Payload](join func(*auditor, *identified, P) bool) func(*auditor, *identified) bool {
-	return func(a *auditor, in *identified) bool { return join(a, in, in.payload.(P)) }
+func member[P events.Payload](join func(*batch, *identified, P) bool) func(*batch, *identified) bool {
+	return func(b *batch, in *identified) bool { return join(b, in, in.payload.(P)) }
 }
 
 // joinsExclusion: it came with an answer.
-func (a *auditor) joinsExclusion(_ *identified, p *events.RegionExcluded) bool {
-	switch last := a.last.(type) {
+func joinsExclusion(_ *batch, in *identified, p *events.RegionExcluded) bool {
+	switch last := in.last.(type) {
 	case *events.QuestionAnswered:
 		return p.About == last.Question && last.Answer.Label == events.LabelReject
 	case *events.QuestionSuperseded:
@@ -188,32 +191,32 @@ func (a *auditor) joinsExclusion(_ *identified, p *events.RegionExcluded) bool {
 }
 
 // joinsWord: it flags a composition that was made elsewhere, or a value that came again.
-func (a *auditor) joinsWord(_ *identified, p *events.MeasurementFlagged) bool {
+func joinsWord(b *batch, _ *identified, p *events.MeasurementFlagged) bool {
 	return p.Verdict == events.VerdictElsewhere || p.Verdict == events.VerdictSame
 }
 
 // joinsNote: it is a remark on an instrument's statement or identity, or a person's remark on a
 // result that they report or import with it, or reported before: for a known row, remarks may be
 // all that is new. By another author it is a batch of its own, recorded in the same microsecond.
-func (a *auditor) joinsNote(in *identified, p *events.NoteAdded) bool {
-	if a.event.Actor != a.batch.Actor {
+func joinsNote(b *batch, in *identified, p *events.NoteAdded) bool {
+	if in.event.Actor != b.first.Actor {
 		return false
 	}
-	return in.author != byPerson || a.tells(p.About) ||
-		events.ExperimentNumber(p.About) > 0 && a.joinsResult(in)
+	return in.author != byPerson || b.reported != "" && b.reported == p.About ||
+		events.ExperimentNumber(p.About) > 0 && joinsResult(b, in)
 }
 
 // joinsFile: it came with an instrument's statement.
-func (a *auditor) joinsFile(in *identified, _ *events.FileAttached) bool {
-	return a.event.Actor == a.batch.Actor && in.author == byInstrument
+func joinsFile(b *batch, in *identified, _ *events.FileAttached) bool {
+	return in.event.Actor == b.first.Actor && in.author == byInstrument
 }
 
 // joinsResult: a person reports the results of several experiments at once.
-func (a *auditor) joinsResult(in *identified) bool {
-	if in.author != byPerson || a.event.Actor != a.batch.Actor {
+func joinsResult(b *batch, in *identified) bool {
+	if in.author != byPerson || in.event.Actor != b.first.Actor {
 		return false
 	}
-	switch p := a.opening.(type) {
+	switch p := b.opening.(type) {
 	case *events.ExperimentRequested:
 		return p.Origin == events.OriginPerson || p.Origin == events.OriginImport
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
@@ -227,52 +230,45 @@ func (a *auditor) joinsResult(in *identified) bool {
 
 // joinsArrived: it is a further quantity of one report, or of results that a person
 // reports at once.
-func (a *auditor) joinsArrived(in *identified, p *events.QuantityArrived) bool {
-	if a.joinsResult(in) {
+func joinsArrived(b *batch, in *identified, p *events.QuantityArrived) bool {
+	if joinsResult(b, in) {
 		return true
 	}
-	_, first := a.opening.(*events.QuantityArrived)
-	return first && in.author != byEngine && a.event.Actor == a.batch.Actor && a.opening.Subject() == p.Experiment
+	_, first := b.opening.(*events.QuantityArrived)
+	return first && in.author != byEngine && in.event.Actor == b.first.Actor && b.opening.Subject() == p.Experiment
 }
 
 // joinsRequested: it is a further row of an import, or an experiment of their own among
 // the results that a person reports at once.
-func (a *auditor) joinsRequested(in *identified, p *events.ExperimentRequested) bool {
-	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && a.joinsResult(in)
+func joinsRequested(b *batch, in *identified, p *events.ExperimentRequested) bool {
+	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && joinsResult(b, in)
 }
 
 // joinsResolved: a person resolves several experiments.
-func (a *auditor) joinsResolved(_ *identified, _ *events.ExperimentResolved) bool {
-	_, ok := a.opening.(*events.ExperimentResolved)
-	return ok && a.event.Actor == a.batch.Actor
+func joinsResolved(b *batch, in *identified, _ *events.ExperimentResolved) bool {
+	_, ok := b.opening.(*events.ExperimentResolved)
+	return ok && in.event.Actor == b.first.Actor
 }
 
 // joinsNotPerformed: a person declares several experiments as not performed.
-func (a *auditor) joinsNotPerformed(in *identified) bool {
-	first, calledOff := notPerformed(a.opening)
+func joinsNotPerformed(b *batch, in *identified) bool {
+	first, calledOff := notPerformed(b.opening)
 	reason, ok := notPerformed(in.payload)
 	return ok && calledOff && in.author == byPerson && first == reason
 }
 
-// tells reports whether the batch's latest result belongs to an experiment.
-func (a *auditor) tells(experiment string) bool { return a.reported != "" && a.reported == experiment }
-
 // note remembers the experiment of the batch's latest result.
-func (a *auditor) note(payload events.Payload, member, called bool) {
-	if !member {
-		a.reported = ""
-		a.resolved = nil
-	}
+func (b *batch) note(payload events.Payload, called bool) {
 	switch p := payload.(type) {
 	case *events.ExperimentRequested:
 		if !called { // a deferred one is requested again, and has no result
-			a.reported = p.Experiment
+			b.reported = p.Experiment
 		}
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
-		a.reported = payload.Subject()
+		b.reported = payload.Subject()
 	case *events.ExperimentResolved:
-		a.resolved = p
+		b.resolved = p
 	}
 }
 
@@ -293,7 +289,7 @@ func notPerformed(payload events.Payload) (reason string, ok bool) {
 }
 
 // checkEnvelope checks the envelope of a payload. Its time is checked by checkClock.
-func (a *auditor) checkEnvelope(in *identified, member bool) {
+func checkEnvelope(a *auditor, in *identified, member bool) {
 	e := a.event
 	if want := strconv.FormatUint(uint64(e.Sequence), 10); e.ID != want {
 		a.mismatch(in.subject(), "it calls itself event %q, and is event %s of the campaign", e.ID, want)
@@ -310,21 +306,21 @@ func (a *auditor) checkEnvelope(in *identified, member bool) {
 			"and no other", e.Request)
 	}
 	if member {
-		a.checkMember(in)
+		checkMember(a, in)
 	} else {
-		a.checkActor(in)
-		a.checkCause(in)
-		a.checkTrace(in)
-		a.checkInstant(in)
+		checkActor(a, in)
+		checkCause(a, in)
+		checkTrace(a, in)
+		checkInstant(a, in)
 	}
-	a.checkAccount(in)
-	a.checkVersion(in)
-	a.checkSimulated(in)
+	checkAccount(a, in)
+	checkVersion(a, in)
+	checkSimulated(a, in)
 }
 
 // checkAccount checks that only an event reported by a person has an account: the engine, an
 // instrument, a program and a simulated expert have none. No other event tells which one it was.
-func (a *auditor) checkAccount(in *identified) {
+func checkAccount(a *auditor, in *identified) {
 	if a.event.Account == "" || in.author == byPerson || in.author == byExpert && !a.event.Simulated {
 		return
 	}
@@ -334,7 +330,7 @@ func (a *auditor) checkAccount(in *identified) {
 // checkVersion checks the version of the payload against its content. Earlier programs wrote
 // definitions and decisions of any content in version 1, and never the account of a campaign's
 // initiator.
-func (a *auditor) checkVersion(in *identified) {
+func checkVersion(a *auditor, in *identified) {
 	e, want := a.event, events.VersionOf(in.payload)
 	if e.Version == want {
 		return
@@ -359,7 +355,7 @@ const rulesOfBatches = 2
 
 // checkInstant checks that a person's request has a time of its own: at the time of the event
 // before it, by another actor, it would pass for a separate batch.
-func (a *auditor) checkInstant(in *identified) {
+func checkInstant(a *auditor, in *identified) {
 	if in.author != byPerson || !a.event.Time.Equal(a.now) {
 		return
 	}
@@ -378,8 +374,8 @@ func (a *auditor) ruled(subject, format string, args ...any) {
 }
 
 // checkMember compares an event with the first of its batch.
-func (a *auditor) checkMember(in *identified) {
-	e, first := a.event, a.batch
+func checkMember(a *auditor, in *identified) {
+	e, first := a.event, a.batch.first
 	switch {
 	case e.Cause != first.ID:
 		a.mismatch(in.subject(), "its cause is event %q; it belongs to event %s", e.Cause, first.ID)
@@ -402,7 +398,7 @@ func (a *auditor) checkMember(in *identified) {
 //
 // An instrument may answer under another name after a restart, when the campaign file names another
 // program: that is a remark.
-func (a *auditor) checkActor(in *identified) {
+func checkActor(a *auditor, in *identified) {
 	e := a.event
 	if in.author&writers[e.Kind] == 0 {
 		a.mismatch(in.subject(), "its actor is %q, who does not write %s", e.Actor, e.Kind)
@@ -424,7 +420,7 @@ func (a *auditor) checkActor(in *identified) {
 
 // checkCause checks the cause of the first event of a batch: for a fact about an experiment or a
 // question the latest event about it, for everything else the latest event.
-func (a *auditor) checkCause(in *identified) {
+func checkCause(a *auditor, in *identified) {
 	s := a.core.State()
 	want := s.LastEvent
 	switch {
@@ -450,7 +446,7 @@ func isWithdrawn(payload events.Payload) bool {
 // another span of it where a duration was measured.
 //
 // Without telemetry every trace is that of the campaign's definition, usually empty.
-func (a *auditor) checkTrace(in *identified) {
+func checkTrace(a *auditor, in *identified) {
 	if a.event.Kind == events.KindCampaignDefined {
 		return
 	}
@@ -494,23 +490,23 @@ type device struct {
 // open (a program states it itself), against the events before.
 //
 // It keeps simulated results from passing for results of a lab.
-func (a *auditor) checkSimulated(in *identified) {
+func checkSimulated(a *auditor, in *identified) {
 	want := false
 	switch in.payload.(type) {
 	case *events.ExperimentDispatched:
-		want = a.simulatedDevice(in)
+		want = simulatedDevice(a, in)
 	case *events.ExperimentStarted:
-		want = a.simulatedDevice(in)
+		want = simulatedDevice(a, in)
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived:
 		// Statements under another name than the present one are not marked.
-		want = in.author == byInstrument && in.name == in.about.Instrument && a.simulatedDevice(in)
+		want = in.author == byInstrument && in.name == in.about.Instrument && simulatedDevice(a, in)
 	case *events.QuestionAnswered:
-		simulated, known := a.simulatedExpert(in.about.Expert)
-		if !known || simulated && in.author == byPerson {
+		expert := a.core.State().Definition.Expert(in.about.Expert)
+		if expert == nil || !expert.Asked() && in.author == byPerson {
 			return // a person answered for a simulated expert
 		}
-		want = simulated
+		want = !expert.Asked()
 	}
 	if a.event.Simulated != want {
 		a.mismatch(in.subject(), "it is marked as %s; it is %s", world(a.event.Simulated), world(want))
@@ -527,7 +523,7 @@ func world(simulated bool) string {
 
 // simulatedDevice reports whether the campaign's instrument is simulated. If the definition leaves
 // it open, the first event of a process states it, and the others of that process must agree.
-func (a *auditor) simulatedDevice(in *identified) bool {
+func simulatedDevice(a *auditor, in *identified) bool {
 	if _, simulated, known := a.identity(); known {
 		return simulated
 	}
@@ -546,16 +542,6 @@ func (a *auditor) simulatedDevice(in *identified) bool {
 	return *a.device.simulated
 }
 
-// simulatedExpert reports whether an expert is simulated.
-func (a *auditor) simulatedExpert(name string) (simulated, known bool) {
-	for _, e := range a.core.State().Definition.Experts {
-		if e.Name == name {
-			return !e.Asked(), true
-		}
-	}
-	return false, false
-}
-
 // identity returns the name of the campaign's instrument and whether it is simulated, if the
 // definition says so: a program states it itself.
 func (a *auditor) identity() (name string, simulated, known bool) {
@@ -571,7 +557,7 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 // checkDispatch checks the instrument of a dispatch against the definition, and against the same
 // process's other dispatches, and that no called-off command may still begin. It also notes the
 // dispatch, by which checkActor judges later answers.
-func (a *auditor) checkDispatch(_ *identified, p *events.ExperimentDispatched) {
+func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
 	for _, x := range a.core.State().BeingCalledOff() {
 		a.mismatch(p.Experiment, "it was sent while %s was being called off", x.ID)
 	}

@@ -18,10 +18,10 @@ import (
 // checkFact checks statements of a person, an instrument or an expert against the request and the
 // definition. A breach of a rule of this program alone is a remark if another program wrote the
 // event: it may have had other rules.
-func (a *auditor) checkFact(in *identified) {
-	a.checkWhole(in)
+func checkFact(a *auditor, in *identified) {
+	checkWhole(a, in)
 	if _, defines := in.payload.(*events.CampaignDefined); !defines {
-		a.checkCommand(in)
+		checkCommand(a, in)
 	}
 	if check := facts[a.event.Kind]; check != nil {
 		check(a, in)
@@ -31,36 +31,36 @@ func (a *auditor) checkFact(in *identified) {
 // facts are the kinds of events with statements that follow from others, and their checks. The
 // others are made again (see checkDerived), or unrestricted.
 var facts = map[events.Kind]func(*auditor, *identified){
-	events.KindCampaignDefined: of((*auditor).checkDefined),
-	events.KindCampaignAmended: of((*auditor).checkAmended),
-	events.KindNoteAdded:       of((*auditor).checkNote),
-	events.KindFileAttached:    of((*auditor).checkAttached),
-	events.KindAnchorsDeclared: of((*auditor).checkAnchors),
-	events.KindRegionExcluded:  of((*auditor).checkExclusion),
-	events.KindCampaignPaused:  of((*auditor).checkPaused),
-	events.KindCampaignResumed: of((*auditor).checkResumed),
+	events.KindCampaignDefined: of(checkDefined),
+	events.KindCampaignAmended: of(checkAmended),
+	events.KindNoteAdded:       of(checkNote),
+	events.KindFileAttached:    of(checkAttached),
+	events.KindAnchorsDeclared: of(checkAnchors),
+	events.KindRegionExcluded:  of(checkExclusion),
+	events.KindCampaignPaused:  of(checkPaused),
+	events.KindCampaignResumed: of(checkResumed),
 
-	events.KindExperimentRequested:  of((*auditor).checkRequested),
-	events.KindExperimentDispatched: of((*auditor).checkDispatch),
-	events.KindExperimentMeasured:   of((*auditor).checkMeasured),
-	events.KindQuantityArrived:      of((*auditor).checkArrived),
-	events.KindExperimentFailed:     of((*auditor).checkFailed),
-	events.KindExperimentUnresolved: of((*auditor).checkUnresolved),
-	events.KindInstrumentStalled:    of((*auditor).checkStalled),
-	events.KindExperimentResolved:   of((*auditor).checkResolved),
-	events.KindCancellationOrdered:  of((*auditor).checkOrdered),
-	events.KindCancellationAnswered: of((*auditor).checkVoid),
-	events.KindInstrumentAnswered:   of((*auditor).checkHeard),
-	events.KindMeasurementCorrected: of((*auditor).checkCorrection),
-	events.KindExperimentCorrected:  of((*auditor).checkOutcome),
-	events.KindMeasurementFlagged:   of((*auditor).checkWord),
+	events.KindExperimentRequested:  of(checkRequested),
+	events.KindExperimentDispatched: of(checkDispatch),
+	events.KindExperimentMeasured:   of(checkMeasured),
+	events.KindQuantityArrived:      of(checkArrived),
+	events.KindExperimentFailed:     of(checkFailed),
+	events.KindExperimentUnresolved: of(checkUnresolved),
+	events.KindInstrumentStalled:    of(checkStalled),
+	events.KindExperimentResolved:   of(checkResolved),
+	events.KindCancellationOrdered:  of(checkOrdered),
+	events.KindCancellationAnswered: of(checkVoid),
+	events.KindInstrumentAnswered:   of(checkHeard),
+	events.KindMeasurementCorrected: of(checkCorrection),
+	events.KindExperimentCorrected:  of(checkOutcome),
+	events.KindMeasurementFlagged:   of(checkWord),
 
-	events.KindQuestionAnswered:   of((*auditor).checkAnswered),
-	events.KindQuestionSuperseded: of((*auditor).checkSuperseded),
-	events.KindQuestionContested:  of((*auditor).checkContested),
-	events.KindQuestionExpired:    of((*auditor).checkExpired),
+	events.KindQuestionAnswered:   of(checkAnswered),
+	events.KindQuestionSuperseded: of(checkSuperseded),
+	events.KindQuestionContested:  of(checkContested),
+	events.KindQuestionExpired:    of(checkExpired),
 
-	events.KindMethodAnswered: of((*auditor).checkMethod),
+	events.KindMethodAnswered: of(checkMethod),
 }
 
 // of is a check of the payloads of one type.
@@ -69,7 +69,7 @@ func of[P events.Payload](check func(*auditor, *identified, P)) func(*auditor, *
 }
 
 // checkDefined checks the definition against its stream.
-func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
+func checkDefined(a *auditor, _ *identified, p *events.CampaignDefined) {
 	if p.Definition.Name != a.event.Campaign {
 		a.mismatch(
 			"definition", "it defines %q, and stands in the campaign %q", p.Definition.Name,
@@ -79,7 +79,7 @@ func (a *auditor) checkDefined(_ *identified, p *events.CampaignDefined) {
 }
 
 // checkAmended checks that an amendment keeps the fixed parts of a campaign.
-func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
+func checkAmended(a *auditor, _ *identified, p *events.CampaignAmended) {
 	a.device.identity = nil // a resumed campaign asks anew for its instrument's identity
 	if problem := engine.Unamendable(a.core.State(), p.Definition); problem != "" {
 		a.mismatch("definition", "%s", problem)
@@ -87,7 +87,7 @@ func (a *auditor) checkAmended(_ *identified, p *events.CampaignAmended) {
 }
 
 // checkNote checks that the subject of a remark exists.
-func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
+func checkNote(a *auditor, in *identified, p *events.NoteAdded) {
 	s := a.core.State()
 	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
 		a.mismatch(p.About, "it is about something that there is not")
@@ -96,7 +96,7 @@ func (a *auditor) checkNote(in *identified, p *events.NoteAdded) {
 
 // checkAttached checks the recorded facts about a file. The log cannot show whether its bytes
 // exist.
-func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
+func checkAttached(a *auditor, in *identified, p *events.FileAttached) {
 	if fault := p.Fault(); fault != "" {
 		a.mismatch(in.subject(), "%s: %s", p.File, fault)
 	}
@@ -106,32 +106,32 @@ func (a *auditor) checkAttached(in *identified, p *events.FileAttached) {
 }
 
 // checkAnchors checks anchors against the experts and parameters of the campaign.
-func (a *auditor) checkAnchors(_ *identified, p *events.AnchorsDeclared) {
-	if _, known := a.simulatedExpert(p.Expert); !known {
+func checkAnchors(a *auditor, _ *identified, p *events.AnchorsDeclared) {
+	if a.core.State().Definition.Expert(p.Expert) == nil {
 		a.mismatch(p.Expert, "the campaign has no such expert")
 	}
 	if len(p.Points) == 0 && !p.Instead {
 		a.mismatch(p.Expert, "it names no composition")
 	}
-	a.checkPoints(p.Expert, p.Points)
+	checkPoints(a, p.Expert, p.Points)
 }
 
 // checkPoints checks compositions against the campaign's parameters.
-func (a *auditor) checkPoints(subject string, points []definition.Point) {
+func checkPoints(a *auditor, subject string, points []definition.Point) {
 	for _, point := range points {
-		a.checkPoint(subject, a.core.State().Definition, point)
+		checkPoint(a, subject, a.core.State().Definition, point)
 	}
 }
 
 // checkPaused checks that a paused campaign was active.
-func (a *auditor) checkPaused(_ *identified, _ *events.CampaignPaused) {
+func checkPaused(a *auditor, _ *identified, _ *events.CampaignPaused) {
 	if status := a.core.State().Status; status != campaign.Running {
 		a.ruled("pause", "the campaign was %s already", status)
 	}
 }
 
 // checkResumed checks that a resumed campaign was paused, or awaiting the rest of an instrument.
-func (a *auditor) checkResumed(_ *identified, _ *events.CampaignResumed) {
+func checkResumed(a *auditor, _ *identified, _ *events.CampaignResumed) {
 	if !engine.Resumable(a.core.At(engine.World{})) {
 		a.ruled("resume", "the campaign was not paused")
 	}
@@ -139,38 +139,38 @@ func (a *auditor) checkResumed(_ *identified, _ *events.CampaignResumed) {
 
 // checkRequested checks an experiment of a person's own against the space; the engine's are made
 // again.
-func (a *auditor) checkRequested(in *identified, p *events.ExperimentRequested) {
+func checkRequested(a *auditor, in *identified, p *events.ExperimentRequested) {
 	if own(in, p) {
-		a.checkOwn(in, p)
+		checkOwn(a, in, p)
 	}
 }
 
 // checkMeasured checks a measurement against the definition.
-func (a *auditor) checkMeasured(in *identified, p *events.ExperimentMeasured) {
-	a.checkMeasurement(in, p.Experiment, p.Measurement)
+func checkMeasured(a *auditor, in *identified, p *events.ExperimentMeasured) {
+	checkMeasurement(a, in, p.Experiment, p.Measurement)
 }
 
 // checkArrived checks a late quantity against the definition, and the engine's statement that it
 // did not arrive against the awaited ones.
-func (a *auditor) checkArrived(in *identified, p *events.QuantityArrived) {
+func checkArrived(a *auditor, in *identified, p *events.QuantityArrived) {
 	if in.author == byEngine {
-		a.checkNotArrived(in, p)
+		checkNotArrived(a, in, p)
 		return
 	}
 	q := a.core.State().Definition.Quantity(p.Name())
 	switch {
 	case q == nil: // the projections refuse it
 	case p.Quantity != nil:
-		a.checkValue(p.Experiment, q, *p.Quantity)
+		checkValue(a, p.Experiment, q, *p.Quantity)
 	case p.Missing != nil && p.Missing.Reason == "":
 		a.mismatch(p.Experiment, "it does not say why %s is missing", p.Name())
 	case p.Missing != nil && len(p.Unread) > 0:
-		a.checkUnusable(in, q, p)
+		checkUnusable(a, in, q, p)
 	}
 }
 
 // checkValue checks that a value of a declared quantity is usable.
-func (a *auditor) checkValue(subject string, q *definition.QuantityDef, value definition.Quantity) {
+func checkValue(a *auditor, subject string, q *definition.QuantityDef, value definition.Quantity) {
 	usable, missing, unread := instruments.Arrived(q, value)
 	if missing != nil {
 		a.mismatch(subject, "%s", missing.Reason)
@@ -181,7 +181,7 @@ func (a *auditor) checkValue(subject string, q *definition.QuantityDef, value de
 
 // checkNotArrived checks the statement that a quantity did not arrive in time against the awaited
 // ones, and the clock.
-func (a *auditor) checkNotArrived(in *identified, p *events.QuantityArrived) {
+func checkNotArrived(a *auditor, in *identified, p *events.QuantityArrived) {
 	s := a.core.State()
 	if in.x == nil || s.Status.Ended() {
 		a.mismatch(p.Experiment, "nothing of it is awaited")
@@ -204,7 +204,7 @@ func (a *auditor) checkNotArrived(in *identified, p *events.QuantityArrived) {
 
 // checkUnusable checks the reason for an unusable value. One that JSON cannot express is kept as Go
 // prints it.
-func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *events.QuantityArrived) {
+func checkUnusable(a *auditor, in *identified, q *definition.QuantityDef, p *events.QuantityArrived) {
 	var value definition.Quantity
 	text := p.Unread[0].Text
 	if err := json.Unmarshal([]byte(text), &value); err != nil {
@@ -221,23 +221,23 @@ func (a *auditor) checkUnusable(in *identified, q *definition.QuantityDef, p *ev
 
 // checkUnresolved checks an abandoned experiment against the instrument's silence. At a restart the
 // instrument has declared its fate unknown.
-func (a *auditor) checkUnresolved(in *identified, _ *events.ExperimentUnresolved) {
-	_, recovery := a.opening.(*events.RecoveryDone)
+func checkUnresolved(a *auditor, in *identified, _ *events.ExperimentUnresolved) {
+	_, recovery := a.batch.opening.(*events.RecoveryDone)
 	if recovery || in.author != byEngine || in.x == nil {
 		return
 	}
 	_, giveUp := a.core.State().Definition.Silence()
-	a.checkSilence(in, giveUp)
+	checkSilence(a, in, giveUp)
 }
 
 // checkStalled checks the statement that an instrument is silent, and its number of seconds,
 // against the definition.
-func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
+func checkStalled(a *auditor, in *identified, p *events.InstrumentStalled) {
 	if in.x == nil {
 		return
 	}
 	stall, _ := a.core.State().Definition.Silence()
-	a.checkSilence(in, stall)
+	checkSilence(a, in, stall)
 	if want := stall.Seconds(); p.Waited != want {
 		a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
 	}
@@ -245,11 +245,11 @@ func (a *auditor) checkStalled(in *identified, p *events.InstrumentStalled) {
 
 // checkResolved checks the parts of a person's resolution, and expects the requested repetition and
 // the call-off of the command.
-func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
+func checkResolved(a *auditor, in *identified, p *events.ExperimentResolved) {
 	if !a.core.State().GoesWith(p.Resolution, p.Measurement) {
 		a.mismatch(p.Experiment, "it is resolved as %s, and its measurement does not go with that", p.Resolution)
 	} else if p.Measurement != nil {
-		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+		checkMeasurement(a, in, p.Experiment, *p.Measurement)
 	}
 	if p.Repeat && in.x != nil {
 		replicate := in.x.Replicate
@@ -259,49 +259,65 @@ func (a *auditor) checkResolved(in *identified, p *events.ExperimentResolved) {
 		a.expect(p.Experiment, true, engine.Retry(a.core.State(), in.x, replicate))
 	}
 	if in.x != nil && engine.OwesCallOff(a.core.State(), in.x) {
-		a.owed = append(a.owed, p.Experiment)
+		a.batch.owed = append(a.batch.owed, p.Experiment)
 	}
 }
 
-// checkWord checks the flags that are recorded with a measurement; others are made again.
-func (a *auditor) checkWord(_ *identified, p *events.MeasurementFlagged) {
+// checkWord compares the flags that are recorded with a measurement, that something else was made or
+// that it equals the one before, with the measurements; others are made again.
+func checkWord(a *auditor, in *identified, p *events.MeasurementFlagged) {
+	x := in.x
+	if x == nil || x.Measurement == nil {
+		return // a contradiction, which the fold names
+	}
+	var due []events.Payload
+	var missing string
 	switch p.Verdict {
 	case events.VerdictElsewhere:
-		a.checkElsewhere(p)
+		due = engine.Elsewhere(a.core.At(engine.World{}), x, x.Measurement.Actual)
+		missing = "what was made is what was asked for"
 	case events.VerdictSame:
-		a.checkSame(p)
+		due = engine.Same(a.core.At(engine.World{}), x, x.Instrument, x.Measurement)
+		missing = "its value is not that of the one before, or nothing to remark on"
+	default:
+		return
+	}
+	if due == nil {
+		a.mismatch(p.Experiment, "%s", missing)
+	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
+		a.mismatch(p.Experiment, "%s", mismatch)
 	}
 }
 
 // checkAnswered checks an answer against its form, and a volunteered one, which no question limits,
 // against the parameters.
-func (a *auditor) checkAnswered(in *identified, p *events.QuestionAnswered) {
-	a.checkAnswerer(in, p)
-	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-	a.checkShown(p.Question, p.Took, p.Shown)
+func checkAnswered(a *auditor, in *identified, p *events.QuestionAnswered) {
+	checkAnswerer(a, in, p)
+	checkAnswer(a, p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	checkShown(a, p.Question, p.Took, p.Shown)
 	if p.Volunteered {
-		a.checkPoints(p.Question, p.Options)
+		checkPoints(a, p.Question, p.Options)
 	}
 }
 
 // checkSuperseded checks a changed answer against its form.
-func (a *auditor) checkSuperseded(_ *identified, p *events.QuestionSuperseded) {
-	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-	a.checkShown(p.Question, p.Took, p.Shown)
+func checkSuperseded(a *auditor, _ *identified, p *events.QuestionSuperseded) {
+	checkAnswer(a, p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	checkShown(a, p.Question, p.Took, p.Shown)
 }
 
 // checkContested checks a contested answer by the rules for a valid one: a person may make it
 // count.
-func (a *auditor) checkContested(_ *identified, p *events.QuestionContested) {
-	a.checkAnswer(p.Question, p.Form, p.Options, p.Scale, p.Answer)
-	a.checkShown(p.Question, p.Took, p.Shown)
+func checkContested(a *auditor, _ *identified, p *events.QuestionContested) {
+	checkAnswer(a, p.Question, p.Form, p.Options, p.Scale, p.Answer)
+	checkShown(a, p.Question, p.Took, p.Shown)
 	if p.Exclude && p.Answer.Label != events.LabelReject {
 		a.mismatch(p.Question, "only a composition that is rejected can be excluded")
 	}
 }
 
 // checkExpired checks the statement that no answer came in time against the clock.
-func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
+func checkExpired(a *auditor, in *identified, _ *events.QuestionExpired) {
 	q := in.q
 	if q == nil || a.event.Time.Before(a.now) || a.event.Time.Before(q.AskedAt) { // a clock was set back
 		return
@@ -316,7 +332,7 @@ func (a *auditor) checkExpired(in *identified, _ *events.QuestionExpired) {
 
 // checkCommand checks that an outcome names the instrument and the command of the experiment's
 // dispatch. A person has no command.
-func (a *auditor) checkCommand(in *identified) {
+func checkCommand(a *auditor, in *identified) {
 	instrument, command := "person", ""
 	if in.x != nil && in.author != byPerson {
 		instrument, command = in.x.Instrument, in.x.Command
@@ -351,7 +367,7 @@ func (a *auditor) checkCommand(in *identified) {
 //
 // Name, unit and range give precise messages, and come first; the other rules of the contract of
 // instruments are checked only if these found nothing.
-func (a *auditor) checkMeasurement(in *identified, subject string, m events.Measurement) {
+func checkMeasurement(a *auditor, in *identified, subject string, m events.Measurement) {
 	def := a.core.State().Definition
 	o, sought := m.Objective, def.Sought()
 	found := len(a.report.Mismatches)
@@ -369,7 +385,7 @@ func (a *auditor) checkMeasurement(in *identified, subject string, m events.Meas
 	case o.SD != nil && !(*o.SD >= 0):
 		a.mismatch(subject, "its standard deviation is %v", *o.SD)
 	}
-	a.checkPoint(subject, def, m.Actual)
+	checkPoint(a, subject, def, m.Actual)
 	if err := instruments.Check(*def, m); err != nil && len(a.report.Mismatches) == found {
 		a.forbidden(in, subject, "%v", err)
 	}
@@ -386,7 +402,7 @@ func (a *auditor) forbidden(in *identified, subject, format string, args ...any)
 }
 
 // checkPoint checks a composition against the campaign's parameters.
-func (a *auditor) checkPoint(subject string, def *definition.Campaign, point definition.Point) {
+func checkPoint(a *auditor, subject string, def *definition.Campaign, point definition.Point) {
 	for _, p := range def.Parameters {
 		v, ok := point[p.Name]
 		_, number := v.Float()
@@ -415,8 +431,8 @@ func own(in *identified, p *events.ExperimentRequested) bool {
 //
 // The result belongs to the same batch: an experiment of a person's own is reported with its result
 // or not at all.
-func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
-	a.checkPoint(p.Experiment, a.core.State().Definition, p.Parameters)
+func checkOwn(a *auditor, in *identified, p *events.ExperimentRequested) {
+	checkPoint(a, p.Experiment, a.core.State().Definition, p.Parameters)
 	if _, err := a.core.Space().Encode(p.Parameters); err != nil {
 		a.forbidden(in, p.Experiment, "%v", err)
 	} else if want := 1 + engine.RunsOf(a.core.At(engine.World{}), p.Parameters); p.Replicate != want {
@@ -425,7 +441,7 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 	if p.Decision != "" {
 		a.mismatch(p.Experiment, "a person ran it, and it names the decision %s", p.Decision)
 	}
-	if in.author != byPerson && a.batch.Actor == a.event.Actor {
+	if in.author != byPerson && a.batch.first.Actor == a.event.Actor {
 		a.mismatch(p.Experiment, "a person ran it, and its actor is %q", a.event.Actor)
 	}
 	a.expectFacts(p.Experiment, 1, "its result", func(next events.Payload) bool {
@@ -444,9 +460,9 @@ func (a *auditor) checkOwn(in *identified, p *events.ExperimentRequested) {
 // checkFailed checks a failed experiment's partial results against the definition, and a result
 // recorded as refused against the rules of refusal. Rules may have been stricter once, so that the
 // latter is a remark.
-func (a *auditor) checkFailed(in *identified, p *events.ExperimentFailed) {
+func checkFailed(a *auditor, in *identified, p *events.ExperimentFailed) {
 	if p.Measurement != nil {
-		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+		checkMeasurement(a, in, p.Experiment, *p.Measurement)
 	}
 	if p.Rejected == "" {
 		return
@@ -463,7 +479,7 @@ func (a *auditor) checkFailed(in *identified, p *events.ExperimentFailed) {
 
 // checkSilence checks the statement that an instrument is silent against the time since its
 // dispatch.
-func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
+func checkSilence(a *auditor, in *identified, allowed time.Duration) {
 	x := in.x
 	if a.event.Time.Before(a.now) || a.now.Before(x.DispatchedAt) { // a clock was set back
 		return
@@ -482,7 +498,7 @@ func (a *auditor) checkSilence(in *identified, allowed time.Duration) {
 //
 // Each unknown fate must be followed by experiment.unresolved; the other fates show in their
 // outcomes.
-func (a *auditor) checkRecovery(p *events.RecoveryDone) {
+func checkRecovery(a *auditor, p *events.RecoveryDone) {
 	if p.Epoch != "" && p.Commands == nil {
 		return
 	}
@@ -518,7 +534,7 @@ func (a *auditor) checkRecovery(p *events.RecoveryDone) {
 
 // checkCorrection checks a correction against the corrected measurement, which is judged as a
 // whole, as it counts from then on.
-func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected) {
+func checkCorrection(a *auditor, in *identified, p *events.MeasurementCorrected) {
 	if in.x == nil || in.x.Measurement == nil {
 		return // the projections refuse it
 	}
@@ -528,7 +544,7 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 		a.mismatch(p.Experiment, "it gives no reason")
 	}
 	if def.Several() {
-		m = a.checkValues(p, m)
+		m = checkValues(a, p, m)
 		if p.Actual == nil && !slices.ContainsFunc(p.Values,
 			func(v events.QuantityCorrected) bool { return v.New != nil }) {
 			return // the standing value was checked when it came, by the declarations then in force
@@ -548,7 +564,7 @@ func (a *auditor) checkCorrection(in *identified, p *events.MeasurementCorrected
 		m.Actual = p.Actual
 	}
 	m.Further = p.Further // the others are those of the instrument
-	a.checkMeasurement(in, p.Experiment, m)
+	checkMeasurement(a, in, p.Experiment, m)
 }
 
 // written writes a value with its unit and standard deviation.
@@ -563,7 +579,7 @@ func written(q definition.Quantity) string {
 // checkValues checks the correction of declared quantities against the measured ones, and returns
 // the corrected measurement. A measurement from before their declaration has them under the present
 // one.
-func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measurement) events.Measurement {
+func checkValues(a *auditor, p *events.MeasurementCorrected, m events.Measurement) events.Measurement {
 	def := a.core.State().Definition
 	if p.New != nil || p.Old != (definition.Quantity{}) {
 		a.mismatch(p.Experiment, "the campaign declares its quantities, and it corrects an objective apart from them")
@@ -581,7 +597,7 @@ func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measureme
 		}
 		if v.New != nil {
 			if q := def.Quantity(v.Name); q != nil { // an unusable value would pass for missing below
-				a.checkValue(p.Experiment, q, *v.New)
+				checkValue(a, p.Experiment, q, *v.New)
 			}
 			m = campaign.With(def, m, *v.New)
 		}
@@ -590,7 +606,7 @@ func (a *auditor) checkValues(p *events.MeasurementCorrected, m events.Measureme
 }
 
 // checkOutcome checks the correction of an outcome against the standing one.
-func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
+func checkOutcome(a *auditor, in *identified, p *events.ExperimentCorrected) {
 	if in.x == nil {
 		return // the projections refuse it
 	}
@@ -603,12 +619,12 @@ func (a *auditor) checkOutcome(in *identified, p *events.ExperimentCorrected) {
 	if !a.core.State().GoesWith(p.Outcome, p.Measurement) {
 		a.mismatch(p.Experiment, "its outcome is %s, and its measurement does not go with that", p.Outcome)
 	} else if p.Measurement != nil {
-		a.checkMeasurement(in, p.Experiment, *p.Measurement)
+		checkMeasurement(a, in, p.Experiment, *p.Measurement)
 	}
 }
 
 // checkExclusion checks an excluded region against the campaign's parameters.
-func (a *auditor) checkExclusion(_ *identified, p *events.RegionExcluded) {
+func checkExclusion(a *auditor, _ *identified, p *events.RegionExcluded) {
 	s := a.core.State()
 	if p.About != "" && s.Experiment(p.About) == nil && s.Question(p.About) == nil {
 		a.mismatch(p.Exclusion, "it is about %s, which there is not", p.About)
@@ -622,20 +638,20 @@ func (a *auditor) checkExclusion(_ *identified, p *events.RegionExcluded) {
 }
 
 // checkAnswer checks an answer against its stated form.
-func (a *auditor) checkAnswer(
-	question string, form events.Form, options []definition.Point, scale *events.Scale, answer events.Answer,
+func checkAnswer(
+	a *auditor, question string, form events.Form, options []definition.Point, scale *events.Scale, answer events.Answer,
 ) {
 	if err := answer.Check(form, len(options), scale); err != nil {
 		a.mismatch(question, "%v", err)
 	}
 	if answer.Point != nil {
-		a.checkPoint(question, a.core.State().Definition, answer.Point)
+		checkPoint(a, question, a.core.State().Definition, answer.Point)
 	}
 }
 
 // checkShown checks that everything shown with a question existed before the answer, and that the
 // person's time is possible. Answers were never recorded otherwise.
-func (a *auditor) checkShown(question string, took float64, shown *events.Shown) {
+func checkShown(a *auditor, question string, took float64, shown *events.Shown) {
 	if took < 0 {
 		a.mismatch(question, "nobody answers %v seconds after a question was shown", took)
 	}
@@ -651,34 +667,5 @@ func (a *auditor) checkShown(question string, took float64, shown *events.Shown)
 		if id != "" && s.Experiment(id) == nil {
 			a.mismatch(question, "it says that %q was shown, and there was no such experiment", id)
 		}
-	}
-}
-
-// checkElsewhere compares the statement that something else was made with the measurement before
-// it.
-func (a *auditor) checkElsewhere(p *events.MeasurementFlagged) {
-	x := a.core.State().Experiment(p.Experiment)
-	if x == nil || x.Measurement == nil {
-		return // a contradiction, which the fold names
-	}
-	due := engine.Elsewhere(a.core.At(engine.World{}), x, x.Measurement.Actual)
-	if due == nil {
-		a.mismatch(p.Experiment, "what was made is what was asked for")
-	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
-		a.mismatch(p.Experiment, "%s", mismatch)
-	}
-}
-
-// checkSame compares the statement that a measurement equals the one before with the measurements.
-func (a *auditor) checkSame(p *events.MeasurementFlagged) {
-	x := a.core.State().Experiment(p.Experiment)
-	if x == nil || x.Measurement == nil {
-		return // a contradiction, which the fold names
-	}
-	due := engine.Same(a.core.At(engine.World{}), x, x.Instrument, x.Measurement)
-	if due == nil {
-		a.mismatch(p.Experiment, "its value is not that of the one before, or nothing to remark on")
-	} else if mismatch := a.compare(due[0], p, true); mismatch != "" {
-		a.mismatch(p.Experiment, "%s", mismatch)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/view/shown"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Programs opens the program that is the method of a definition.
@@ -23,26 +24,54 @@ type shownThen struct {
 	asked  methods.Question
 }
 
-// noteShown makes again the views that programs were shown up to the event just folded.
-func (a *auditor) noteShown() {
-	then := a.shown[a.core.State().Sequence]
-	if then == nil || a.core.State().Definition == nil {
+// programs are what programs were shown, by the event behind it, and the one that is the campaign's
+// method, or the reason for its absence, for the definition in the event by.
+type programs struct {
+	open   Programs // nil if none may answer again
+	shown  map[events.Sequence]*shownThen
+	by     string
+	method methods.Method
+	err    error
+}
+
+// note makes again the views that programs were shown up to the event just folded.
+func (p *programs) note(core *engine.Core) {
+	then := p.shown[core.State().Sequence]
+	if then == nil || core.State().Definition == nil {
 		return
 	}
 	then.made = true
-	view, which := engine.Shown(a.core.State())
+	view, which := engine.Shown(core.State())
 	then.which = which
-	if step, _, ok := engine.Consultation(a.core.At(engine.World{})); ok {
+	if step, _, ok := engine.Consultation(core.At(engine.World{})); ok {
 		then.called = step
-		if a.programs != nil {
-			then.view, then.asked = view, engine.Question(a.core.At(engine.World{}), step)
+		if p.open != nil {
+			then.view, then.asked = view, engine.Question(core.At(engine.World{}), step)
 		}
 	}
 }
 
+// again returns the program of the present definition, started once for each.
+func (p *programs) again(s *campaign.State) (methods.Method, error) {
+	if p.by != s.DefinedBy {
+		p.close()
+		p.by = s.DefinedBy
+		p.method, p.err = p.open(*s.Definition)
+	}
+	return p.method, p.err
+}
+
+// close ends the program that answers again, if any.
+func (p *programs) close() {
+	if p.method != nil {
+		_ = p.method.Close() // its answers stand
+	}
+	p.method = nil
+}
+
 // checkProgram compares a program's record of its view with the state of the log then.
-func (a *auditor) checkProgram(subject string, p *events.Program) {
-	then := a.shown[p.At]
+func checkProgram(a *auditor, subject string, p *events.Program) {
+	then := a.programs.shown[p.At]
 	switch {
 	case then == nil || !then.made:
 		a.mismatch(subject, "the program was shown the campaign up to event %d, and this is event %d",
@@ -61,14 +90,14 @@ func (a *auditor) checkProgram(subject string, p *events.Program) {
 
 // checkMethod checks an answer of the program that is the campaign's method against its question
 // and view. The answer is a fact; the decision on it is made again.
-func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
+func checkMethod(a *auditor, in *identified, p *events.MethodAnswered) {
 	a.report.Proposals++
 	if in.name != p.Program.Name {
 		a.mismatch(p.Decision, "its actor is %q, and it is an answer of %q", a.event.Actor, p.Program.Name)
 	}
 	asked := engine.Consult{Decision: p.Decision, Seed: p.Seed, Attempt: p.Attempt}
 	called, _, ok := engine.Consultation(a.core.At(engine.World{}))
-	then := a.shown[p.Program.At]
+	then := a.programs.shown[p.Program.At]
 	switch {
 	case !ok:
 		a.uncalled(p.Decision, "nothing before it calls for an answer of a program")
@@ -78,7 +107,7 @@ func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
 	case then != nil && then.made && then.called != asked:
 		a.mismatch(p.Decision, "as of event %d the program was to be asked something else", p.Program.At)
 	}
-	a.checkProgram(p.Decision, &p.Program)
+	checkProgram(a, p.Decision, &p.Program)
 	switch {
 	case (p.Cause == "") != (len(p.Parameters) > 0):
 		a.mismatch(p.Decision, "it has a composition or says why there is none, one of the two")
@@ -87,17 +116,17 @@ func (a *auditor) checkMethod(in *identified, p *events.MethodAnswered) {
 	case p.Took < 0:
 		a.mismatch(p.Decision, "it took %v seconds", p.Took)
 	}
-	a.answerAgain(p, then)
+	answerAgain(a, p, then)
 }
 
 // answerAgain asks a program that declares itself deterministic again, with the same view and seed,
 // if the audit may start programs. A program that has changed since cannot answer.
-func (a *auditor) answerAgain(p *events.MethodAnswered, then *shownThen) {
-	if a.programs == nil || !p.Program.Deterministic || p.Cause != "" || then == nil || !then.made ||
+func answerAgain(a *auditor, p *events.MethodAnswered, then *shownThen) {
+	if a.programs.open == nil || !p.Program.Deterministic || p.Cause != "" || then == nil || !then.made ||
 		then.which.View != p.Program.View {
 		return
 	}
-	method, err := a.method()
+	method, err := a.programs.again(a.core.State())
 	if err != nil {
 		a.remark(p.Decision, "the program cannot answer again: %v", err)
 		return
@@ -119,37 +148,10 @@ func (a *auditor) answerAgain(p *events.MethodAnswered, then *shownThen) {
 	}
 }
 
-// method returns the program of the present definition, started once for each.
-func (a *auditor) method() (methods.Method, error) {
-	s := a.core.State()
-	if a.opened.by == s.DefinedBy {
-		return a.opened.method, a.opened.err
-	}
-	a.closeMethod()
-	a.opened.by = s.DefinedBy
-	a.opened.method, a.opened.err = a.programs(*s.Definition)
-	return a.opened.method, a.opened.err
-}
-
-// closeMethod ends the program that answers again, if any.
-func (a *auditor) closeMethod() {
-	if a.opened.method != nil {
-		_ = a.opened.method.Close() // its answers stand
-	}
-	a.opened = openedMethod{}
-}
-
-// openedMethod is the program that answers again, or the reason for its absence, for the definition
-// in an event.
-type openedMethod struct {
-	by     string
-	method methods.Method
-	err    error
-}
-
 // checkAnswerer checks that a program, and only a program, identifies itself and its view.
-func (a *auditor) checkAnswerer(in *identified, p *events.QuestionAnswered) {
-	program := a.isProgram(p.Expert)
+func checkAnswerer(a *auditor, in *identified, p *events.QuestionAnswered) {
+	expert := a.core.State().Definition.Expert(p.Expert)
+	program := expert != nil && expert.Program
 	switch {
 	case p.Program == nil && program && in.author == byExpert:
 		a.mismatch(p.Question, "%s is a program, and the answer does not say which", p.Expert)
@@ -157,16 +159,6 @@ func (a *auditor) checkAnswerer(in *identified, p *events.QuestionAnswered) {
 		a.mismatch(p.Question, "it says that a program answered, and none was asked")
 	case p.Program != nil:
 		a.report.ProgramAnswers++
-		a.checkProgram(p.Question, p.Program)
+		checkProgram(a, p.Question, p.Program)
 	}
-}
-
-// isProgram reports whether an expert of the definition is a program.
-func (a *auditor) isProgram(name string) bool {
-	for _, e := range a.core.State().Definition.Experts {
-		if e.Name == name {
-			return e.Program
-		}
-	}
-	return false
 }
