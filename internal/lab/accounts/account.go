@@ -62,10 +62,10 @@ func (a *account) public(v *values) Account {
 }
 
 // public returns the visible part of an account.
-func (d *Directory) public(a *account) Account {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return a.public(d.values)
+func (r *roster) public(a *account) Account {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return a.public(r.values)
 }
 
 // isAdmin reports whether the account can administer the others. A disabled account cannot, and
@@ -148,17 +148,17 @@ func (a *account) checkDetails() error {
 // checkExperts refuses an expert name that belongs to another person. It checks both directions:
 // the account's expert names against other accounts, and its own name against the expert names of
 // others.
-func (d *Directory) checkExperts(a *account) error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+func (r *roster) checkExperts(a *account) error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	for _, expert := range a.AnswersAs {
-		if other := d.state.accounts[expert]; other != nil && expert != a.Name {
+		if other := r.state.accounts[expert]; other != nil && expert != a.Name {
 			return problem.New(problem.Conflict,
 				"%s is an account of its own: %s cannot answer as %s", expert, a.Name, expert).
 				About(expert)
 		}
 	}
-	for _, other := range d.state.accounts {
+	for _, other := range r.state.accounts {
 		if other.Name != a.Name && slices.Contains(other.AnswersAs, a.Name) {
 			return problem.New(problem.Conflict, "%s answers as %s, and so would the account %s",
 				other.Name, a.Name, a.Name).
@@ -192,16 +192,16 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 	hashed := hash("")
 	if password := n.Password.Reveal(); password != "" {
 		var err error
-		if hashed, err = d.newPassword(ctx, canonicalName(n.Name), password); err != nil {
+		if hashed, err = d.passwords.hashed(ctx, canonicalName(n.Name), password); err != nil {
 			return Account{}, err
 		}
 	}
-	if err := d.decide(func() error {
+	if err := d.ledger.decide(func() error {
 		a, entries, err := d.newAccount(ctx, by, n)
 		if err != nil {
 			return err
 		}
-		if d.none() && !a.isAdmin() {
+		if d.roster.none() && !a.isAdmin() {
 			return problem.New(problem.NotNow,
 				"the first account must be an admin's, who looks after the others").
 				With(problem.Remedy{Text: "make one first", Action: problem.AddAccount})
@@ -210,11 +210,11 @@ func (d *Directory) Add(ctx context.Context, by Identity, n NewAccount) (Account
 		if hashed != "" {
 			c.setPassword(by.entry(ctx, KindPasswordSet, a.Name), hashed)
 		}
-		return d.commit(c)
+		return d.ledger.commit(c)
 	}); err != nil {
 		return Account{}, err
 	}
-	return d.known(n.Name)
+	return d.roster.known(n.Name)
 }
 
 // setPassword stores the hash of a new password and adds the entry that refers to it. The reference
@@ -243,7 +243,7 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 	if err := a.checkDetails(); err != nil {
 		return nil, nil, err
 	}
-	if there := d.account(a.Name); there != nil {
+	if there := d.roster.account(a.Name); there != nil {
 		err := problem.New(problem.Conflict,
 			"there is an account %s already, and a name is never given to somebody else", a.Name).
 			About(a.Name)
@@ -255,7 +255,7 @@ func (d *Directory) newAccount(ctx context.Context, by Identity, n NewAccount) (
 		}
 		return nil, nil, err
 	}
-	if err := d.checkExperts(a); err != nil {
+	if err := d.roster.checkExperts(a); err != nil {
 		return nil, nil, err
 	}
 	added := by.entry(ctx, KindAdded, a.Name)
@@ -285,29 +285,29 @@ func granted(e Entry, g Grant) Entry {
 
 // Accounts returns every account, ordered by name. The caller has checked that they may be shown.
 func (d *Directory) Accounts() []Account {
-	d.catchUp()
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	all := make([]Account, 0, len(d.state.accounts))
-	for _, a := range d.state.accounts {
-		all = append(all, a.public(d.values))
+	d.ledger.catchUp()
+	d.roster.mu.RLock()
+	defer d.roster.mu.RUnlock()
+	all := make([]Account, 0, len(d.roster.state.accounts))
+	for _, a := range d.roster.state.accounts {
+		all = append(all, a.public(d.roster.values))
 	}
 	return sorted(all, func(a Account) string { return a.Name })
 }
 
 // Account returns an account, or an error of code [problem.NotFound].
 func (d *Directory) Account(name string) (Account, error) {
-	d.catchUp()
-	return d.known(name)
+	d.ledger.catchUp()
+	return d.roster.known(name)
 }
 
 // known returns an account from the present state, without catching up first.
-func (d *Directory) known(name string) (Account, error) {
-	a := d.account(canonicalName(name))
+func (r *roster) known(name string) (Account, error) {
+	a := r.account(canonicalName(name))
 	if a == nil {
 		return Account{}, noAccount(name)
 	}
-	return d.public(a), nil
+	return r.public(a), nil
 }
 
 // noAccount is the error for an unknown name, for callers who may know the names. A login must not
@@ -327,7 +327,7 @@ func (d *Directory) update(
 	if err := d.mayOrRefuse(by, Administer, ""); err != nil {
 		return Account{}, err
 	}
-	err = d.decide(func() error {
+	err = d.ledger.decide(func() error {
 		after, err = d.edit(canonicalName(name), edit)
 		return err
 	})
@@ -338,19 +338,19 @@ func (d *Directory) update(
 // protected here, by folding the entries before they are recorded, so that no way of changing an
 // account can forget it.
 func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry, error)) (Account, error) {
-	before := d.account(name)
+	before := d.roster.account(name)
 	if before == nil {
 		return Account{}, noAccount(name)
 	}
 	var c change
 	entries, err := edit(before, &c)
 	if err != nil {
-		return d.public(before), err
+		return d.roster.public(before), err
 	}
 	if c.entries = append(c.entries, entries...); len(c.entries) == 0 {
-		return d.public(before), nil
+		return d.roster.public(before), nil
 	}
-	if before.isAdmin() && !before.after(c.entries).isAdmin() && !d.otherAdmin(name) {
+	if before.isAdmin() && !before.after(c.entries).isAdmin() && !d.roster.otherAdmin(name) {
 		return Account{}, problem.New(
 			problem.NotNow,
 			"%s is the last admin: without one, nobody could look after the accounts",
@@ -363,18 +363,18 @@ func (d *Directory) edit(name string, edit func(a *account, c *change) ([]Entry,
 				Ways:   []string{string(Admin)},
 			})
 	}
-	if err := d.commit(c); err != nil {
+	if err := d.ledger.commit(c); err != nil {
 		return Account{}, err
 	}
-	return d.known(name)
+	return d.roster.known(name)
 }
 
 // otherAdmin reports whether another account is an admin too. The caller holds writing, so that two
 // admins cannot remove each other at once.
-func (d *Directory) otherAdmin(name string) bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, a := range d.state.accounts {
+func (r *roster) otherAdmin(name string) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, a := range r.state.accounts {
 		if a.Name != name && a.isAdmin() {
 			return true
 		}
@@ -404,7 +404,7 @@ func (d *Directory) Change(ctx context.Context, by Identity, name string, change
 		if err := after.checkDetails(); err != nil {
 			return nil, err
 		}
-		if err := d.checkExperts(after); err != nil {
+		if err := d.roster.checkExperts(after); err != nil {
 			return nil, err
 		}
 		e := by.entry(ctx, KindChanged, a.Name)
@@ -476,11 +476,11 @@ func (d *Directory) Disable(ctx context.Context, by Identity, name string) (Acco
 				a.Name).About(a.Name)
 		}
 		entries := []Entry{by.entry(ctx, KindDisabled, a.Name)}
-		d.mu.RLock()
-		defer d.mu.RUnlock()
+		d.roster.mu.RLock()
+		defer d.roster.mu.RUnlock()
 		now := d.now()
-		for _, t := range d.state.tokens {
-			if t.Account == a.Name && d.valid(t, now) {
+		for _, t := range d.roster.state.tokens {
+			if t.Account == a.Name && d.roster.valid(t, now) {
 				e := by.entry(ctx, KindTokenRevoked, a.Name)
 				e.Credential = t.ID
 				entries = append(entries, e)
@@ -513,15 +513,15 @@ func (d *Directory) SetPassword(ctx context.Context, by Identity, name, password
 		return Account{}, err
 	}
 	name = canonicalName(name)
-	if d.account(name) == nil {
+	if d.roster.account(name) == nil {
 		return Account{}, noAccount(name)
 	}
-	hashed, err := d.newPassword(ctx, name, password)
+	hashed, err := d.passwords.hashed(ctx, name, password)
 	if err != nil {
 		return Account{}, err
 	}
 	return d.update(by, name, func(a *account, c *change) ([]Entry, error) {
-		d.limits.forget(name)
+		d.ledger.limits.forget(name)
 		c.setPassword(by.entry(ctx, KindPasswordSet, name), hashed)
 		return nil, nil
 	})
@@ -535,12 +535,12 @@ func (d *Directory) Unlock(ctx context.Context, by Identity, name string) error 
 		return err
 	}
 	name = canonicalName(name)
-	if name != "" && d.account(name) == nil {
+	if name != "" && d.roster.account(name) == nil {
 		return noAccount(name)
 	}
-	return d.decide(func() error {
-		d.limits.forget(name)
-		return d.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
+	return d.ledger.decide(func() error {
+		d.ledger.limits.forget(name)
+		return d.ledger.commit(change{entries: []Entry{by.entry(ctx, KindUnlocked, name)}})
 	})
 }
 

@@ -100,9 +100,9 @@ func copyOf(b *Directory, to string) error {
 		if n > 0 {
 			copied = fmt.Sprint(to, ".", n)
 		}
-		before := listing(b.dir)
-		err := os.CopyFS(copied, os.DirFS(b.dir))
-		if err == nil && listing(b.dir) == before {
+		before := listing(b.ledger.dir)
+		err := os.CopyFS(copied, os.DirFS(b.ledger.dir))
+		if err == nil && listing(b.ledger.dir) == before {
 			if n > 0 {
 				err = os.Rename(copied, to)
 			}
@@ -397,7 +397,7 @@ func TestPasswords(t *testing.T) {
 	better.Iterations = 3
 	b.passwords.params = better
 	b.mustLogin(t, "bob", "z\u00fcrich bern thun", "")
-	if stored := string(b.values.passwords[b.account("bob").Password]); !strings.Contains(stored, "t=3") {
+	if stored := string(b.roster.values.passwords[b.roster.account("bob").Password]); !strings.Contains(stored, "t=3") {
 		t.Errorf("it is still %s", stored)
 	}
 	b.mustLogin(t, "bob", "z\u00fcrich bern thun", "")
@@ -494,10 +494,10 @@ func TestKilled(t *testing.T) {
 // Law: one process holds the book at a time, and others may not read it.
 func TestOneHolder(t *testing.T) {
 	b, c := lab(t, Options{})
-	if _, err := Open(b.dir, Options{Now: c.now}); !errors.Is(err, ErrInUse) || problem.CodeOf(err) != problem.Unavailable {
+	if _, err := Open(b.ledger.dir, Options{Now: c.now}); !errors.Is(err, ErrInUse) || problem.CodeOf(err) != problem.Unavailable {
 		t.Errorf("a second one: %v", err)
 	}
-	if info, err := os.Stat(b.dir); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(b.ledger.dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder: %v, %v", info, err)
 	}
 	done(t, b.Close())
@@ -510,7 +510,7 @@ func TestOneHolder(t *testing.T) {
 	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Unavailable {
 		t.Errorf("it is closed: %v", err)
 	}
-	open(t, b.dir, c, Options{})
+	open(t, b.ledger.dir, c, Options{})
 }
 
 // Law: that the newest events are gone is found when the accounts are opened, and what is
@@ -520,7 +520,7 @@ func TestTampering(t *testing.T) {
 	old := filepath.Join(t.TempDir(), "lab")
 	done(t, copyOf(b, old))
 	must(b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}))(t)
-	newest := must(os.ReadFile(filepath.Join(b.dir, "HEAD")))(t)
+	newest := must(os.ReadFile(filepath.Join(b.ledger.dir, "HEAD")))(t)
 	done(t, os.WriteFile(filepath.Join(old, "HEAD"), newest, 0o600))
 	if _, err := Open(old, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
 		t.Errorf("the database was taken back to what it was: %v", err)
@@ -530,7 +530,7 @@ func TestTampering(t *testing.T) {
 		log, err := unsyncedDisk(folder)
 		return faulty{log}, err
 	}
-	b = must(Open(b.dir, Options{Now: c.now, params: quick, open: changed}))(t)
+	b = must(Open(b.ledger.dir, Options{Now: c.now, params: quick, open: changed}))(t)
 	defer b.Close()
 	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Damaged || !strings.Contains(err.Error(), "position 3") {
 		t.Errorf("an event was changed: %v", err)
@@ -551,13 +551,13 @@ func (f faulty) Verify(ctx context.Context) (events.Report, error) {
 func TestEntriesCanBeProved(t *testing.T) {
 	b, _ := lab(t, Options{})
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	head := must(b.log.Head(t.Context()))(t)
+	head := must(b.roster.log.Head(t.Context()))(t)
 	entries := must(b.AuditLog(system, Page{After: new(uint64)}))(t)
 	if proof := must(b.Verify(system))(t); len(entries) != 7 || proof != (Proof{Entries: 8, Head: head.Hash.String()}) {
 		t.Errorf("%d entries, %+v", len(entries), proof)
 	}
 	for _, e := range entries { // before which the log has its own first event
-		proof, err := b.log.ProveEvent(t.Context(), events.Position(e.Number)+1, head.N)
+		proof, err := b.roster.log.ProveEvent(t.Context(), events.Position(e.Number)+1, head.N)
 		done(t, err)
 		var leaf tlog.Hash
 		_, err = hex.Decode(leaf[:], []byte(e.Hash))
@@ -607,7 +607,7 @@ func TestTrailIsRead(t *testing.T) {
 func everything(t *testing.T, b *Directory, values ...any) string {
 	t.Helper()
 	var all strings.Builder
-	for _, v := range append(values, b, b.o, b.passwords, b.limits, *b.account("bob"), b.issuer) {
+	for _, v := range append(values, b, b.o, b.passwords, b.ledger.limits, *b.roster.account("bob"), b.issuer) {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d"} {
 			fmt.Fprintf(&all, verb+"\n", v)
 		}
@@ -637,11 +637,11 @@ func TestSecretsStaySecret(t *testing.T) {
 		shownAll += e.String() + fmt.Sprintf("%+v", e)
 	}
 	stored := ""
-	for e, err := range b.log.Read(t.Context(), 0) {
+	for e, err := range b.roster.log.Read(t.Context(), 0) {
 		done(t, err)
 		stored += fmt.Sprintf("%+v %s\n", e, e.Data)
 	}
-	for kv, err := range b.log.Values(t.Context(), "") {
+	for kv, err := range b.roster.log.Values(t.Context(), "") {
 		done(t, err)
 		stored += fmt.Sprintf("%s %s\n", kv.Key, kv.Value)
 	}
@@ -670,7 +670,7 @@ func TestSessionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		done(t, b.Close())
-		b = open(t, b.dir, c, Options{Idle: time.Hour, Lifetime: 5 * time.Hour})
+		b = open(t, b.ledger.dir, c, Options{Idle: time.Hour, Lifetime: 5 * time.Hour})
 	}
 	here := func(token string) bool { _, err := b.Authenticate(t.Context(), token); return err == nil }
 	if here(idle) || !here(used) {
@@ -1040,7 +1040,7 @@ func TestFullDisk(t *testing.T) {
 	token, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	done(t, b.Close())
 	full := new(atomic.Bool)
-	b, err := Open(b.dir, Options{Now: c.now, params: quick, open: fillingDisk(full)})
+	b, err := Open(b.ledger.dir, Options{Now: c.now, params: quick, open: fillingDisk(full)})
 	done(t, err)
 	full.Store(true)
 	if _, err := b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}); problem.CodeOf(orNil(err)) != problem.Uncertain || !strings.Contains(err.Error(), "no space left") || problem.RemediesOf(err) == nil {
@@ -1078,7 +1078,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	must(b.Verify(system))(t)
 	done(t, b.Close())
-	b = open(t, b.dir, c, Options{})
+	b = open(t, b.ledger.dir, c, Options{})
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
 	}
@@ -1105,7 +1105,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	must(b.Verify(system))(t)
-	if n := len(slices.Collect(maps.Keys(b.state.accounts))); n != 10 {
+	if n := len(slices.Collect(maps.Keys(b.roster.state.accounts))); n != 10 {
 		t.Errorf("there are %d accounts", n)
 	}
 }

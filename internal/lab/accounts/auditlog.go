@@ -252,12 +252,12 @@ type Page struct {
 // exists, anyone who reaches the lab could make it, so later people should see who did. ok is false
 // without accounts.
 func (d *Directory) First() (first Entry, ok bool) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	if d.state.first == nil {
+	d.roster.mu.RLock()
+	defer d.roster.mu.RUnlock()
+	if d.roster.state.first == nil {
 		return Entry{}, false
 	}
-	return *d.state.first, true
+	return *d.roster.state.first, true
 }
 
 // AuditLog returns a page of the audit log, to callers who may [Audit] the lab. A page shorter than
@@ -273,7 +273,7 @@ func (d *Directory) AuditLog(by Identity, p Page) ([]Entry, error) {
 		limit = 100
 	}
 	limit = min(limit, 1000)
-	log, last, err := d.current()
+	log, last, err := d.ledger.current()
 	if err != nil {
 		return nil, err
 	}
@@ -325,7 +325,7 @@ func (d *Directory) Verify(by Identity) (Proof, error) {
 	if err := d.mayOrRefuse(by, Audit, ""); err != nil {
 		return Proof{}, err
 	}
-	log, _, err := d.current()
+	log, _, err := d.ledger.current()
 	if err != nil {
 		return Proof{}, err
 	}

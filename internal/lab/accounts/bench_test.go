@@ -40,7 +40,7 @@ func BenchmarkVerify(b *testing.B) {
 	for n := range 10_000 {
 		c.entries = append(c.entries, Entry{Kind: KindLogin, By: "ada", Account: "ada", Method: ByPassword, From: fmt.Sprint("192.0.2.", n%250), Credential: randomID()})
 	}
-	if err := book.commit(c); err != nil {
+	if err := book.ledger.commit(c); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

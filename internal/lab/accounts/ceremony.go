@@ -49,24 +49,27 @@ const (
 	mostOfOne      = 32
 )
 
-// beginCeremony stores a ceremony and returns its name.
-func (d *Directory) beginCeremony(x *ceremony) (name string, err error) {
-	if d.shared != nil {
-		return d.sealed(x)
+// start stores a ceremony and returns its name.
+func (c *ceremonies) start(x *ceremony) (name string, err error) {
+	if c.ledger.shared != nil {
+		return c.sealed(x)
 	}
-	return d.ceremonies.begin(d.now(), x), nil
+	return c.begin(c.now(), x), nil
 }
 
-// finishCeremony returns a ceremony, or nil if it is over or has another purpose.
-func (d *Directory) finishCeremony(name string, what purpose) (*ceremony, error) {
-	if d.shared != nil {
-		return d.unsealed(name, what)
+// take returns a ceremony, or nil if it is over or has another purpose.
+func (c *ceremonies) take(name string, what purpose) (*ceremony, error) {
+	if c.ledger.shared != nil {
+		return c.unsealed(name, what)
 	}
-	return d.ceremonies.finish(d.now(), name, what), nil
+	return c.finish(c.now(), name, what), nil
 }
 
 // ceremonies holds the pending ones, by a random name that only the initiator knows.
 type ceremonies struct {
+	ledger *ledger
+	now    func() time.Time
+
 	mu    sync.Mutex
 	begun map[key]*ceremony
 	order []key // the oldest first; some may be over already
@@ -74,7 +77,9 @@ type ceremonies struct {
 
 // newCeremonies begins empty with each process: a ceremony does not survive a
 // restart.
-func newCeremonies() *ceremonies { return &ceremonies{begun: make(map[key]*ceremony)} }
+func newCeremonies(l *ledger) *ceremonies {
+	return &ceremonies{ledger: l, now: l.now, begun: make(map[key]*ceremony)}
+}
 
 // begin stores a ceremony and returns its name. It first drops expired ones, then the oldest: of
 // the same network if that has too many, so that one address can displace only its own until the

@@ -102,7 +102,7 @@ func TestShownAhead(t *testing.T) {
 // Law: the second step of a login that was begun an hour ahead is too late: it may be any time later.
 func TestCeremonyAhead(t *testing.T) {
 	c := newClock()
-	all := newCeremonies()
+	all := newCeremonies(new(ledger))
 	c.pass(time.Hour)
 	name := all.begin(c.now(), &ceremony{What: toReturn})
 	c.pass(-time.Hour)

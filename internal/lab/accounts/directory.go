@@ -49,21 +49,50 @@ type Options struct {
 
 // Directory holds the accounts of a lab. Its methods may be called from several goroutines.
 type Directory struct {
+	o   Options
+	now func() time.Time // in the recorded form
+
+	ledger *ledger
+	roster *roster // of the ledger
+
+	passwords  *passwords
+	ceremonies *ceremonies
+	relying    *relyingParty
+	noPasskeys error // why they cannot be used here, nil if they can
+	issuer     *issuer
+}
+
+// ledger is the part of the lab's log that makes the accounts, with the roster that follows from
+// it: it reads and appends.
+type ledger struct {
 	dir string // the address of the lab's log
 	o   Options
+	now func() time.Time
 
 	// writing is held by a method that changes something, from reading its preconditions until the
-	// change is on the disk. mu guards only the fields below it; their values are immutable.
+	// change is on the disk.
 	writing sync.Mutex
-	mu      sync.RWMutex
 
 	lab    *lablog.Log
-	shared *sharing        // nil where no other process appends to the log
-	log    events.Store    // the log that the state was built from
+	shared *sharing // nil where no other process appends to the log
+	roster *roster
+	closed bool
+
+	limits   *limits
+	refusals *refusals
+}
+
+// roster is who is known now: the state that was read from the log. mu guards the fields below it;
+// their values are immutable.
+type roster struct {
+	o   Options
+	now func() time.Time
+
+	mu     sync.RWMutex
+	log    events.Store    // that the state was built from
 	last   events.Sequence // of the newest event of the accounts
 	state  *state
 	values *values
-	closed bool
 	// stopped is the reason for a missing state: the log was reopened after its disk had failed,
 	// and rebuilding the state failed.
 	stopped error
@@ -71,13 +100,6 @@ type Directory struct {
 	// since holds the start times of sessions and tokens that lie in the future, seen their last
 	// uses that do.
 	since, seen clock.Cuts[string]
-
-	passwords  *passwords
-	limits     *limits
-	refusals   *refusals
-	ceremonies *ceremonies
-	relying    *relyingParty
-	issuer     *issuer
 }
 
 // Open opens the accounts in the lab's log at an address, as returned by [Dir] or [lablog.Address],
@@ -92,62 +114,72 @@ func Open(dir string, o Options) (*Directory, error) {
 	o.MinPassword = cmp.Or(o.MinPassword, 12)
 	o.TokenLifetime = min(cmp.Or(o.TokenLifetime, 90*24*time.Hour), longestToken)
 	o.Hashing = cmp.Or(o.Hashing, 2)
-	d := &Directory{
-		dir:        dir,
-		o:          o,
-		limits:     newLimits(mostCounters),
-		refusals:   newRefusals(),
-		ceremonies: newCeremonies(),
+	now := func() time.Time { return o.Now().UTC().Round(0).Truncate(time.Microsecond) }
+	r := &roster{o: o, now: now}
+	l := &ledger{
+		dir: dir, o: o, now: now, roster: r, limits: newLimits(mostCounters), refusals: newRefusals(),
 	}
+	d := &Directory{o: o, now: now, ledger: l, roster: r, ceremonies: newCeremonies(l)}
 	var err error
 	if d.passwords, err = newPasswords(o); err != nil {
 		return nil, err
 	}
-	// Without usable passkeys people log in with passwords. CheckPasskeys gives the reason.
-	if relying, err := newRelyingParty(o.Passkeys); err == nil {
-		d.relying = relying
+	// Without usable passkeys people log in with passwords.
+	if d.relying, err = newRelyingParty(o.Passkeys); err != nil {
+		d.noPasskeys = problem.New(problem.NotPossible, "there are no passkeys here: %w", err).
+			With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
 	}
 	// The same for unusable OpenID Connect: no one can log in with it, and other logins gain
 	// nothing. CheckOIDC gives the reason.
-	if issuer, err := newIssuer(o.OIDC, d.now); err == nil {
+	if issuer, err := newIssuer(o.OIDC, now); err == nil {
 		d.issuer = issuer
 	}
-	if store.InDatabase(dir) {
-		if err := d.share(); err != nil {
-			return nil, err
-		}
-		return d, nil
-	}
-	if d.lab, err = lablog.Open(dir, lablog.Options{Now: o.Now, Open: o.open}); err != nil {
+	if err := l.open(store.InDatabase(dir)); err != nil {
 		return nil, err
-	}
-	if err := d.load(d.limits); err != nil {
-		return nil, errors.Join(err, d.lab.Close())
 	}
 	return d, nil
 }
 
+// open opens the lab's log. Other processes append to one in a database.
+func (l *ledger) open(shared bool) (err error) {
+	if shared {
+		l.shared = newSharing()
+	}
+	if l.lab, err = lablog.Open(l.dir, lablog.Options{Now: l.o.Now, Open: l.o.open}); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := l.load(l.limits); err != nil {
+		return errors.Join(err, l.lab.Close())
+	}
+	if shared {
+		l.shared.confirm(began)
+		l.follow()
+	}
+	return nil
+}
+
 // load builds the state from the lab's log; with limits, the counts of failed attempts too. The
 // caller holds mu, or is alone.
-func (d *Directory) load(limits *limits) error {
-	log, err := d.lab.Store()
+func (l *ledger) load(limits *limits) error {
+	log, err := l.lab.Store()
 	if err != nil {
 		return err
 	}
-	d.log = log
-	d.last = 0
-	d.state = newState()
-	d.values = newValues()
-	return d.replay(limits)
+	l.roster.log = log
+	l.roster.last = 0
+	l.roster.state = newState()
+	l.roster.values = newValues()
+	return l.replay(limits)
 }
 
 // replay builds the state from the log. It removes unreferenced values, which a process leaves that
 // dies between writing a value and its event. Values are examined after all events, when all
 // references are known.
-func (d *Directory) replay(limits *limits) error {
+func (l *ledger) replay(limits *limits) error {
 	ctx := context.Background()
 	var attempts attempts
-	for e, err := range d.log.ReadCampaign(ctx, Stream, 0) {
+	for e, err := range l.roster.log.ReadCampaign(ctx, Stream, 0) {
 		if err != nil {
 			return lablog.Fault(err)
 		}
@@ -155,70 +187,65 @@ func (d *Directory) replay(limits *limits) error {
 		if err != nil {
 			return lablog.Fault(err)
 		}
-		d.last = e.Sequence
-		d.state.apply(entry)
+		l.roster.last = e.Sequence
+		l.roster.state.apply(entry)
 		attempts.add(entry)
 	}
-	d.state.released = nil
-	named := d.state.named()
+	l.roster.state.released = nil
+	named := l.roster.state.named()
 	var rubbish []events.KeyValue
-	for kv, err := range d.log.Values(ctx, valuesPrefix) {
+	for kv, err := range l.roster.log.Values(ctx, valuesPrefix) {
 		if err != nil {
 			return lablog.Fault(err)
 		}
 		if !named[kv.Key] {
 			rubbish = append(rubbish, removed(kv.Key))
-		} else if err := d.values.put(kv); err != nil {
+		} else if err := l.roster.values.put(kv); err != nil {
 			return damaged("the value %s cannot be read", kv.Key)
 		}
 	}
-	d.state.forget(d.values)
+	l.roster.state.forget(l.roster.values)
 	if limits != nil {
-		d.recall(limits, attempts)
+		l.recall(limits, attempts)
 	}
-	if d.shared != nil {
+	if l.shared != nil {
 		return nil // another process may just be about to name them: see renewAll
 	}
-	if err := d.log.SetValuesLazily(ctx, rubbish...); err != nil {
+	if err := l.roster.log.SetValuesLazily(ctx, rubbish...); err != nil {
 		return lablog.Fault(err)
 	}
 	return nil
 }
 
 // Lab returns the lab's log, which holds the accounts. Close closes it too.
-func (d *Directory) Lab() *lablog.Log { return d.lab }
+func (d *Directory) Lab() *lablog.Log { return d.ledger.lab }
 
 // Close releases the accounts, and the lab's log. Requests after it fail.
-func (d *Directory) Close() error {
-	if d.shared != nil {
-		d.shared.end()
-		d.shared.following.Wait()
+func (d *Directory) Close() error { return d.ledger.close() }
+
+func (l *ledger) close() error {
+	if l.shared != nil {
+		l.shared.end()
+		l.shared.following.Wait()
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.closed {
 		return nil
 	}
-	d.closed = true
-	return errors.Join(d.stopped, d.lab.Close())
+	l.closed = true
+	return errors.Join(l.roster.broken(), l.lab.Close())
 }
 
 // Readable says why the accounts cannot be read, nil if they can.
-func (d *Directory) Readable() error {
-	if err := d.fresh(); err != nil {
-		return err
-	}
-	return d.broken()
-}
+func (d *Directory) Readable() error { return cmp.Or(d.ledger.fresh(), d.roster.broken()) }
 
 // Err says why changes are refused now, nil if they are accepted.
 func (d *Directory) Err() error {
 	if err := d.Readable(); err != nil {
 		return err
 	}
-	log, err := d.lab.Store()
+	log, err := d.ledger.lab.Store()
 	if err != nil {
 		return err
 	}
@@ -227,39 +254,39 @@ func (d *Directory) Err() error {
 
 // current returns the log and the newest account event in it. It takes writing, so that the two are
 // consistent.
-func (d *Directory) current() (events.Store, events.Sequence, error) {
-	if d.shared != nil {
-		if err := d.look(time.Now()); err != nil {
+func (l *ledger) current() (events.Store, events.Sequence, error) {
+	if l.shared != nil {
+		if err := l.look(time.Now()); err != nil {
 			return nil, 0, err
 		}
-		log, last := d.place()
+		log, last := l.roster.place()
 		return log, last, nil
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	_, err := d.mend()
-	return d.log, d.last, err
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	_, err := l.mend()
+	return l.roster.log, l.roster.last, err
 }
 
 // mend rebuilds the state after the lab's log was reopened because its disk had failed and accepts
 // writes again: the state may hold changes that never reached the disk. The caller holds writing.
 //
 // The counts of failed attempts stay, since they hold more than the log: unknown names too.
-func (d *Directory) mend() (anew bool, err error) {
-	if d.closed {
+func (l *ledger) mend() (anew bool, err error) {
+	if l.closed {
 		return false, errClosed()
 	}
-	log, err := d.lab.Store()
+	log, err := l.lab.Store()
 	if err != nil {
 		return false, err
 	}
-	if log == d.log && d.stopped == nil {
+	if log == l.roster.log && l.roster.stopped == nil {
 		return false, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.stopped = d.load(nil)
-	return true, d.stopped
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	l.roster.stopped = l.load(nil)
+	return true, l.roster.stopped
 }
 
 // Errors of the accounts, for callers.
@@ -285,23 +312,20 @@ func damaged(format string, args ...any) error {
 func errClosed() error { return unavailable(errors.New("they have been closed")) }
 
 // String names the accounts and none of their contents.
-func (d *Directory) String() string { return "the accounts in " + d.dir }
+func (d *Directory) String() string { return "the accounts in " + d.ledger.dir }
 
 // GoString is String, so that %#v prints no secret either.
 func (d *Directory) GoString() string { return d.String() }
 
 // Empty reports whether there are no accounts yet. If that is unknown, it assumes that there are.
-func (d *Directory) Empty() bool { return d.fresh() == nil && d.none() }
+func (d *Directory) Empty() bool { return d.ledger.fresh() == nil && d.roster.none() }
 
 // none is Empty for the present state.
-func (d *Directory) none() bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.stopped == nil && len(d.state.accounts) == 0
+func (r *roster) none() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.stopped == nil && len(r.state.accounts) == 0
 }
-
-// now returns the time in the recorded form.
-func (d *Directory) now() time.Time { return d.o.Now().UTC().Round(0).Truncate(time.Microsecond) }
 
 // change is written as a whole: values, then the entries that refer to them.
 type change struct {
@@ -316,15 +340,15 @@ type change struct {
 //
 // The values are written first, under new references: a crash in between leaves an unreferenced
 // value, which replay removes.
-func (d *Directory) commit(c change) error {
-	if d.shared != nil {
-		return d.commitShared(c)
+func (l *ledger) commit(c change) error {
+	if l.shared != nil {
+		return l.commitShared(c)
 	}
-	anew, err := d.mend()
+	anew, err := l.mend()
 	if err != nil {
 		return err
 	}
-	if err := d.log.Err(); err != nil {
+	if err := l.roster.log.Err(); err != nil {
 		return unavailable(err)
 	}
 	if anew { // the change was decided on the old state
@@ -332,11 +356,11 @@ func (d *Directory) commit(c change) error {
 			"they have just been opened again after their disk had failed: try again"))
 	}
 	// A change that has begun is not abandoned.
-	return d.make(context.Background(), d.log, d.last, c)
+	return l.make(context.Background(), l.roster.log, l.roster.last, c)
 }
 
 // make commits a change to a log, provided that behind is still the newest event.
-func (d *Directory) make(ctx context.Context, log events.Store, behind events.Sequence, c change) error {
+func (l *ledger) make(ctx context.Context, log events.Store, behind events.Sequence, c change) error {
 	set := log.SetValues
 	if c.lazily {
 		set = log.SetValuesLazily
@@ -346,14 +370,14 @@ func (d *Directory) make(ctx context.Context, log events.Store, behind events.Se
 			return lablog.Fault(err)
 		}
 	}
-	stored, err := d.append(ctx, log, behind, c.entries)
+	stored, err := l.append(ctx, log, behind, c.entries)
 	if err != nil {
 		return lablog.Fault(err)
 	}
-	d.mu.Lock()
-	err = d.fold(stored, c.values)
-	gone := d.letGo()
-	d.mu.Unlock()
+	l.roster.mu.Lock()
+	err = l.fold(stored, c.values)
+	gone := l.roster.letGo()
+	l.roster.mu.Unlock()
 	// If the disk fails now, a leftover value is removed when the log is next opened.
 	_ = log.SetValuesLazily(ctx, gone...)
 	return err
@@ -361,40 +385,40 @@ func (d *Directory) make(ctx context.Context, log events.Store, behind events.Se
 
 // fold applies events, with the values they refer to, to the state. It skips events already
 // applied. The caller holds mu.
-func (d *Directory) fold(stored []events.Event, kept []events.KeyValue) error {
+func (l *ledger) fold(stored []events.Event, kept []events.KeyValue) error {
 	for _, kv := range kept {
-		if err := d.values.put(kv); err != nil {
+		if err := l.roster.values.put(kv); err != nil {
 			return err
 		}
 	}
 	for _, e := range stored {
-		if e.Sequence <= d.last {
+		if e.Sequence <= l.roster.last {
 			continue
 		}
 		entry, err := entryOf(e)
 		if err != nil {
 			return err
 		}
-		d.last = e.Sequence
-		d.state.apply(entry)
-		if d.shared != nil {
-			d.count(entry)
+		l.roster.last = e.Sequence
+		l.roster.state.apply(entry)
+		if l.shared != nil {
+			l.count(entry)
 		}
 	}
-	d.state.forget(d.values) // as the next opening does
+	l.roster.state.forget(l.roster.values) // as the next opening does
 	return nil
 }
 
 // append records entries, all in one append, so that a change of several entries is stored whole or
 // not at all, and conditionally on the event they were decided on: of two concurrent writers one is
 // refused.
-func (d *Directory) append(
+func (l *ledger) append(
 	ctx context.Context, log events.Store, behind events.Sequence, entries []Entry,
 ) ([]events.Event, error) {
 	if len(entries) == 0 {
 		return nil, nil
 	}
-	now := d.now()
+	now := l.now()
 	batch := make([]events.Event, len(entries))
 	for i, e := range entries {
 		e.Time = now
@@ -403,28 +427,28 @@ func (d *Directory) append(
 			return nil, err
 		}
 	}
-	if d.shared != nil {
-		d.shared.appends(batch)
+	if l.shared != nil {
+		l.shared.appends(batch)
 	}
 	return log.Append(ctx, Stream, behind, batch...)
 }
 
 // letGo returns the deletions of the values that the state has released. The caller holds mu.
-func (d *Directory) letGo() []events.KeyValue {
-	changes := make([]events.KeyValue, len(d.state.released))
-	for i, key := range d.state.released {
+func (r *roster) letGo() []events.KeyValue {
+	changes := make([]events.KeyValue, len(r.state.released))
+	for i, key := range r.state.released {
 		changes[i] = removed(key)
-		_ = d.values.put(changes[i]) // only fails for a value that is there
+		_ = r.values.put(changes[i]) // only fails for a value that is there
 	}
-	d.state.released = nil
+	r.state.released = nil
 	return changes
 }
 
 // account returns the account of that name, or nil. The result must not be modified.
-func (d *Directory) account(name string) *account {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.state.accounts[name]
+func (r *roster) account(name string) *account {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.state.accounts[name]
 }
 
 // addressKey is the context key of a request's address.
@@ -462,7 +486,7 @@ func (d *Directory) mayOrRefuse(by Identity, p Permission, campaign string) erro
 // Refused records a denied request in the audit log. The same refusal is recorded once a minute,
 // with its count. A write error is not reported: the request has been refused already.
 func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
-	d.refuse(Entry{
+	d.ledger.refuse(Entry{
 		Kind: KindRefused, By: who.Account, Method: who.Method, From: shown(from), Credential: who.Credential,
 		Permission: p, Campaign: shown(campaign),
 	})
@@ -471,15 +495,15 @@ func (d *Directory) Refused(who Identity, p Permission, campaign, from string) {
 // refuse records a refusal unless the same was recorded within the last minute. The caller may be a
 // stranger: nothing a stranger chooses may make two refusals different, or strangers could fill the
 // log.
-func (d *Directory) refuse(e Entry) {
-	_ = d.decide(func() error {
-		now, due := d.now(), false
-		if e.Times, due = d.refusals.due(e, now); !due {
+func (l *ledger) refuse(e Entry) {
+	_ = l.decide(func() error {
+		now, due := l.now(), false
+		if e.Times, due = l.refusals.due(e, now); !due {
 			return nil
 		}
-		err := d.commit(change{entries: []Entry{e}})
+		err := l.commit(change{entries: []Entry{e}})
 		if !errors.Is(err, errLate) { // else another process recorded it meanwhile
-			d.refusals.recorded(e, now, true)
+			l.refusals.recorded(e, now, true)
 		}
 		return err
 	})

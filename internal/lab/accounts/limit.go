@@ -208,11 +208,11 @@ func (all *attempts) add(e Entry) {
 }
 
 // recall rebuilds the counts of failed attempts.
-func (d *Directory) recall(limits *limits, all attempts) {
-	now := d.now()
+func (l *ledger) recall(limits *limits, all attempts) {
+	now := l.now()
 	for _, e := range all[max(0, len(all)-mostRecall):] {
 		if now.Sub(e.Time) <= recallFor {
-			limits.recall(e, d.familiar(e.Account, e.From))
+			limits.recall(e, l.roster.familiar(e.Account, e.From))
 		}
 	}
 }

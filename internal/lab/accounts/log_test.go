@@ -78,27 +78,27 @@ func known(b *Directory) map[string]any {
 // and nothing else.
 func TestLiveIsReplayed(t *testing.T) {
 	b := everyKind(t)
-	want, state := known(b), b.state
-	b.mu.Lock()
-	b.state, b.values = newState(), newValues()
-	err := b.replay(nil)
-	b.mu.Unlock()
+	want, state := known(b), b.roster.state
+	b.roster.mu.Lock()
+	b.roster.state, b.roster.values = newState(), newValues()
+	err := b.ledger.replay(nil)
+	b.roster.mu.Unlock()
 	done(t, err)
 	if got := known(b); !reflect.DeepEqual(got, want) {
 		t.Errorf("replayed %+v\nlive     %+v", got, want)
 	}
-	if !reflect.DeepEqual(b.state, state) {
-		t.Errorf("replayed %+v\nlive     %+v", b.state, state)
+	if !reflect.DeepEqual(b.roster.state, state) {
+		t.Errorf("replayed %+v\nlive     %+v", b.roster.state, state)
 	}
 
 	var gone []events.KeyValue
-	for kv, err := range b.log.Values(t.Context(), "") {
+	for kv, err := range b.roster.log.Values(t.Context(), "") {
 		done(t, err)
 		gone = append(gone, removed(kv.Key))
 	}
-	done(t, b.log.SetValues(t.Context(), gone...))
+	done(t, b.roster.log.SetValues(t.Context(), gone...))
 	done(t, b.Close())
-	b = open(t, b.dir, newClock(), Options{Passkeys: site})
+	b = open(t, b.ledger.dir, newClock(), Options{Passkeys: site})
 	forgotten := known(b)
 	for _, a := range b.Accounts() {
 		if !a.PasswordSet.IsZero() || len(b.Sessions(a.Name)) > 0 || len(b.Tokens(a.Name)) > 0 {
@@ -121,15 +121,15 @@ func TestGolden(t *testing.T) {
 	kinds := make(map[events.Kind]string)
 	if *rewrite {
 		b := everyKind(t)
-		for e, err := range b.log.ReadCampaign(t.Context(), Stream, 0) {
+		for e, err := range b.roster.log.ReadCampaign(t.Context(), Stream, 0) {
 			done(t, err)
 			if text := string(e.Data); len(text) > len(kinds[e.Kind]) {
 				kinds[e.Kind] = text
 			}
 		}
 		taken, err := Entry{Kind: KindTakenOver, Reason: "1 entries", facts: &Facts{Taken: &Taken{
-			Accounts: []*account{b.account("ada")},
-			Sessions: b.sessionsOf("ada"), Tokens: []*token{b.state.tokens[b.Tokens("ada")[0].ID]},
+			Accounts: []*account{b.roster.account("ada")},
+			Sessions: b.roster.sessionsOf("ada"), Tokens: []*token{b.roster.state.tokens[b.Tokens("ada")[0].ID]},
 		}}}.event()
 		done(t, err)
 		kinds[taken.Kind] = string(taken.Data)
@@ -176,8 +176,8 @@ func TestCrash(t *testing.T) {
 			return
 		}
 		defer b.Close()
-		named := b.state.named()
-		for kv, err := range b.log.Values(t.Context(), "") {
+		named := b.roster.state.named()
+		for kv, err := range b.roster.log.Values(t.Context(), "") {
 			if err != nil || !named[kv.Key] {
 				t.Errorf("%s: %s is left, %v", where, kv.Key, err)
 			}
@@ -245,14 +245,14 @@ func BenchmarkOpen(b *testing.B) {
 			Credential: randomID(), facts: &Facts{Secret: randomID(), Confirmed: time.Now().UTC()},
 		}
 	}
-	if err := d.commit(change{entries: entries}); err != nil {
+	if err := d.ledger.commit(change{entries: entries}); err != nil {
 		b.Fatal(err)
 	}
 	if err := d.Close(); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		d, err := Open(d.dir, Options{})
+		d, err := Open(d.ledger.dir, Options{})
 		if err == nil {
 			err = d.Close()
 		}

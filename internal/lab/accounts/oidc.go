@@ -251,7 +251,7 @@ func (d *Directory) BeginOIDC(ctx context.Context, confirm string) (address, cer
 		options = append(options, oauth2.SetAuthURLParam("prompt", "login"),
 			oauth2.SetAuthURLParam("max_age", "0"))
 	}
-	name, err := d.beginCeremony(c)
+	name, err := d.ceremonies.start(c)
 	return d.issuer.oauth(p).AuthCodeURL(c.State, options...), name, err
 }
 
@@ -294,13 +294,13 @@ func (d *Directory) FinishOIDC(
 ) (token string, _ Identity, err error) {
 	from = shown(from)
 	refuse := func(name, why string) {
-		d.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
+		d.ledger.refuse(Entry{Kind: KindLoginFailed, Method: ByOIDC, From: from, Account: name, Reason: shown(why)})
 	}
 	fail := func(name string, err error) (string, Identity, error) {
 		refuse(name, err.Error())
 		return "", Identity{}, err
 	}
-	begun, err := d.finishCeremony(ceremonyName, toReturn)
+	begun, err := d.ceremonies.take(ceremonyName, toReturn)
 	if err != nil {
 		return "", Identity{}, err
 	}
@@ -318,7 +318,7 @@ func (d *Directory) FinishOIDC(
 			shown(cmp.Or(answer.Description, answer.Error))).
 			With(problem.Remedy{Text: "try again", Action: problem.LogIn})
 	}
-	if err := d.once(ceremonyName); err != nil {
+	if err := d.ceremonies.once(ceremonyName); err != nil {
 		return fail("", err)
 	}
 	subject, said, err := d.issuer.redeem(ctx, begun, answer.Code)
@@ -327,7 +327,7 @@ func (d *Directory) FinishOIDC(
 	}
 	given, err := d.issuer.admits(said)
 	if err != nil {
-		name, failed := d.revokeIssuer(ctx, subject)
+		name, failed := d.issuer.revoke(ctx, d, subject)
 		return fail(name, cmp.Or(failed, err))
 	}
 	confirmed := time.Time{} // the issuer may have known them for days
@@ -347,8 +347,8 @@ func (d *Directory) FinishOIDC(
 		name    string // of the refused account
 		refused bool
 	)
-	err = d.decide(func() error {
-		a, entries, closed, err := d.linked(ctx, subject, said, given)
+	err = d.ledger.decide(func() error {
+		a, entries, closed, err := d.issuer.linked(ctx, d, subject, said, given)
 		if err == nil && begun.Account != "" && a.Name != begun.Account {
 			err = problem.New(problem.Unauthenticated,
 				"%s says that this is %s, and %s was to show it again", d.issuer.name(), a.Name, begun.Account).
@@ -564,46 +564,45 @@ func claimed(all map[string]any, name string) []string {
 	return nil
 }
 
-// revokeIssuer revokes the roles and sessions that the issuer granted to an account, once it no
+// revoke revokes the roles and sessions that the issuer granted to an account, once it no
 // longer admits the person. It returns the account's name, "" without an account. The account is
 // found by its subject alone: an e-mail address that the issuer no longer vouches for decides
 // nothing.
-func (d *Directory) revokeIssuer(ctx context.Context, subject string) (name string, err error) {
-	err = d.decide(func() error {
-		own, _ := d.atIssuer(subject, claims{})
+func (i *issuer) revoke(ctx context.Context, d *Directory, subject string) (name string, err error) {
+	err = d.ledger.decide(func() error {
+		own, _ := d.roster.atIssuer(i, subject, claims{})
 		if len(own) == 0 {
 			return nil
 		}
 		a := own[0]
 		name = a.Name
 		by := Identity{Method: ByOIDC}
-		c := change{entries: d.sync(ctx, by, a, nil)}
-		if len(d.sessionsOf(a.Name)) > 0 {
+		c := change{entries: i.sync(ctx, by, a, nil, d.roster.otherAdmin(a.Name))}
+		if len(d.roster.sessionsOf(a.Name)) > 0 {
 			e := by.entry(ctx, KindSessionsEnded, a.Name)
-			e.Reason = "as " + d.issuer.config.Issuer + " says"
+			e.Reason = "as " + i.config.Issuer + " says"
 			c.entries = append(c.entries, e)
 		}
 		if len(c.entries) == 0 {
 			return nil
 		}
-		return d.commit(c)
+		return d.ledger.commit(c)
 	})
 	return name, err
 }
 
 // atIssuer returns the accounts linked to a person at the issuer, and the unlinked accounts with
 // that e-mail address.
-func (d *Directory) atIssuer(subject string, said claims) (own, same []*account) {
-	issuer := d.issuer.config.Issuer
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, a := range d.state.accounts {
+func (r *roster) atIssuer(i *issuer, subject string, said claims) (own, same []*account) {
+	issuer := i.config.Issuer
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, a := range r.state.accounts {
 		if slices.ContainsFunc(a.Links, func(l Link) bool {
-			return l.Issuer == issuer &&
-				l.Subject == subject
+			return l.Issuer == issuer && l.Subject == subject
 		}) {
 			own = append(own, a)
-		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && d.issuer.vouches(said) &&
+		} else if a.Email != "" && strings.EqualFold(a.Email, said.Email) && i.vouches(said) &&
 			!slices.ContainsFunc(a.Links, func(l Link) bool { return l.Issuer == issuer }) {
 			same = append(same, a)
 		}
@@ -617,16 +616,13 @@ func (d *Directory) atIssuer(subject string, said claims) (own, same []*account)
 // The first account is never made here, whatever NewAccounts says: it must be an admin's, and the
 // issuer decides about roles only within a lab that has one. An account once linked stays that
 // person's when its e-mail address changes.
-func (d *Directory) linked(
-	ctx context.Context,
-	subject string,
-	said claims,
-	given []Grant,
+func (i *issuer) linked(
+	ctx context.Context, d *Directory, subject string, said claims, given []Grant,
 ) (_ *account, entries []Entry, name string, err error) {
-	config := d.issuer.config
+	config := i.config
 	by := Identity{Method: ByOIDC}
-	own, same := d.atIssuer(subject, said)
-	empty := d.none()
+	own, same := d.roster.atIssuer(i, subject, said)
+	empty := d.roster.none()
 
 	var a *account
 	switch {
@@ -643,10 +639,10 @@ func (d *Directory) linked(
 			With(problem.Remedy{Text: "ask an admin for one with this e-mail address",
 				Action: problem.AddAccount})
 	default:
-		wanted := d.issuer.accountName(said)
+		wanted := i.accountName(said)
 		if wanted == "" {
 			return nil, nil, "", problem.New(problem.Forbidden,
-				"%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", d.issuer.name()).
+				"%s gives no name for a new account: neither a preferred_username nor a verified e-mail address", i.name()).
 				With(problem.Remedy{Text: "ask an admin for an account with this e-mail address",
 					Action: problem.AddAccount})
 		}
@@ -667,23 +663,25 @@ func (d *Directory) linked(
 		e.facts = &Facts{Link: &Link{Issuer: config.Issuer, Subject: subject, Since: d.now()}}
 		entries = append(entries, e)
 	}
-	return a, append(entries, d.sync(ctx, by, a, given)...), "", nil
+	return a, append(entries, i.sync(ctx, by, a, given, d.roster.otherAdmin(a.Name))...), "", nil
 }
 
 // sync makes the issuer's roles of an account those it gives now. The last admin stays one. Roles
 // granted by an administrator are not touched.
-func (d *Directory) sync(ctx context.Context, by Identity, a *account, given []Grant) (entries []Entry) {
+func (i *issuer) sync(
+	ctx context.Context, by Identity, a *account, given []Grant, otherAdmin bool,
+) (entries []Entry) {
 	var kept []Grant
 	wasAdmin := a.isAdmin()
 	for _, g := range a.Grants {
-		if g.Issuer != d.issuer.config.Issuer || slices.Contains(given, g) {
+		if g.Issuer != i.config.Issuer || slices.Contains(given, g) {
 			kept = append(kept, g)
 			continue
 		}
 		e := granted(by.entry(ctx, KindRevoked, a.Name), g)
 		after := &account{Grants: slices.DeleteFunc(slices.Clone(a.Grants),
 			func(x Grant) bool { return x == g })}
-		if wasAdmin && g.Role == Admin && !after.isAdmin() && !d.otherAdmin(a.Name) {
+		if wasAdmin && g.Role == Admin && !after.isAdmin() && !otherAdmin {
 			kept = append(kept, g)
 			continue
 		}

@@ -307,7 +307,7 @@ func TestOIDCRemoval(t *testing.T) {
 	must(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
 	secret, _, err := b.CreateToken(t.Context(), system, "eve", NewToken{Name: "x", Scopes: []Permission{See, Run}})
 	done(t, err)
-	before := uint64(b.last)
+	before := uint64(b.roster.last)
 	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Fatalf("eve is let in: %v", err)
 	}
@@ -440,7 +440,7 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 	o.Passkeys = site
 	b := open(t, dir, c, o)
 	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
-	before := uint64(b.last)
+	before := uint64(b.roster.last)
 	for range 10 {
 		_, _, err := b.FinishOIDC(t.Context(), "nothing", OIDCAnswer{State: "x", Code: "y"}, "192.0.2.1")
 		_, _, other := b.FinishPasskeyLogin(t.Context(), "nothing", []byte("{"), "192.0.2.1")
@@ -448,11 +448,11 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 			t.Fatal(err, other)
 		}
 	}
-	if n := uint64(b.last) - before; n != 0 {
+	if n := uint64(b.roster.last) - before; n != 0 {
 		t.Errorf("%d entries about logins that nobody has begun", n)
 	}
 	flood := func() uint64 {
-		before := uint64(b.last)
+		before := uint64(b.roster.last)
 		for n := range 50 {
 			from := fmt.Sprintf("2001:db8::%x", n+1)
 			ctx := WithAddress(t.Context(), from)
@@ -472,7 +472,7 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		return uint64(b.last) - before
+		return uint64(b.roster.last) - before
 	}
 	if n := flood(); n != 2 {
 		t.Errorf("%d entries of two kinds of login that failed from one network", n)
@@ -497,9 +497,9 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 	for n := range others {
 		others[n] = Entry{Kind: KindLoginFailed, Method: ByOIDC}
 	}
-	b.writing.Lock()
-	done(t, b.commit(change{entries: others}))
-	b.writing.Unlock()
+	b.ledger.writing.Lock()
+	done(t, b.ledger.commit(change{entries: others}))
+	b.ledger.writing.Unlock()
 	done(t, b.Close())
 	b = open(t, dir, c, o)
 	if guess(t, b, "ada", "192.0.2.1") == 0 {

@@ -103,12 +103,12 @@ type holder struct {
 }
 
 // holder returns an account with the credentials of its passkeys.
-func (d *Directory) holder(a *account) holder {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+func (r *roster) holder(a *account) holder {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	h := holder{account: a}
 	for _, k := range a.Passkeys {
-		if kept := d.values.passkeys[k.Secret]; kept != nil {
+		if kept := r.values.passkeys[k.Secret]; kept != nil {
 			h.credentials = append(h.credentials, kept.Credential)
 		}
 	}
@@ -135,15 +135,6 @@ func CheckPasskeys(p *Passkeys) error {
 	return err
 }
 
-// noPasskeys says why passkeys cannot be used here, nil if they can.
-func (d *Directory) noPasskeys() error {
-	if d.relying != nil {
-		return nil
-	}
-	return problem.New(problem.NotPossible, "there are no passkeys here: %w", CheckPasskeys(d.o.Passkeys)).
-		With(problem.Remedy{Text: "log in with a password", Action: problem.LogIn})
-}
-
 // BeginPasskey begins to add a passkey to the account that is logged in; its owner must have
 // authenticated within the last ten minutes. The options are for navigator.credentials.create
 // (PublicKeyCredential.parseCreationOptionsFromJSON reads the member publicKey), the ceremony
@@ -152,10 +143,10 @@ func (d *Directory) BeginPasskey(
 	ctx context.Context,
 	sessionToken string,
 ) (ceremonyName string, options json.RawMessage, err error) {
-	if err := d.noPasskeys(); err != nil {
-		return "", nil, err
+	if d.noPasskeys != nil {
+		return "", nil, d.noPasskeys
 	}
-	a, err := d.justHere(sessionToken)
+	a, err := d.ledger.justHere(sessionToken)
 	if err != nil {
 		return "", nil, err
 	}
@@ -164,35 +155,32 @@ func (d *Directory) BeginPasskey(
 			"%s has %d passkeys, and more are not kept: remove one first", a.Name, len(a.Passkeys)).
 			About(a.Name)
 	}
-	h := d.holder(a)
+	h := d.roster.holder(a)
 	creation, data, err := d.relying.BeginRegistration(h,
 		webauthn.WithExclusions(webauthn.Credentials(h.credentials).CredentialDescriptors()))
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, creation, &ceremony{What: toRegister, Account: a.Name, Passkey: data})
+	return d.ceremonies.options(ctx, creation, &ceremony{What: toRegister, Account: a.Name, Passkey: data})
 }
 
 // justHere returns the account of a session whose owner has authenticated just now.
-func (d *Directory) justHere(sessionToken string) (*account, error) {
-	s, a, err := d.sure(sessionToken)
+func (l *ledger) justHere(sessionToken string) (*account, error) {
+	s, a, err := l.sure(sessionToken)
 	if err != nil {
 		return nil, err
 	}
-	if s == nil {
-		return nil, noSession()
-	}
-	return a, s.identity(a, "").Recent(d.now(), JustNow)
+	return a, s.identity(a, "").Recent(l.now(), JustNow)
 }
 
 // options stores a ceremony and returns the JSON for the browser.
-func (d *Directory) options(ctx context.Context, value any, c *ceremony) (string, json.RawMessage, error) {
+func (c *ceremonies) options(ctx context.Context, value any, x *ceremony) (string, json.RawMessage, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return "", nil, err
 	}
-	c.From = networkOf(addressOf(ctx))
-	name, err := d.beginCeremony(c)
+	x.From = networkOf(addressOf(ctx))
+	name, err := c.start(x)
 	return name, text, err
 }
 
@@ -204,8 +192,8 @@ func (d *Directory) FinishPasskey(
 	sessionToken, ceremonyName, name string,
 	answer []byte,
 ) (Passkey, error) {
-	if err := d.noPasskeys(); err != nil {
-		return Passkey{}, err
+	if d.noPasskeys != nil {
+		return Passkey{}, d.noPasskeys
 	}
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -214,11 +202,11 @@ func (d *Directory) FinishPasskey(
 	if err := fits("the name of the passkey", name, longestPasskeyName); err != nil {
 		return Passkey{}, err
 	}
-	a, err := d.justHere(sessionToken)
+	a, err := d.ledger.justHere(sessionToken)
 	if err != nil {
 		return Passkey{}, err
 	}
-	begun, err := d.finishCeremony(ceremonyName, toRegister)
+	begun, err := d.ceremonies.take(ceremonyName, toRegister)
 	if err != nil {
 		return Passkey{}, err
 	}
@@ -229,19 +217,19 @@ func (d *Directory) FinishPasskey(
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	credential, err := d.relying.CreateCredential(d.holder(a), *begun.Passkey, parsed)
+	credential, err := d.relying.CreateCredential(d.roster.holder(a), *begun.Passkey, parsed)
 	if err != nil {
 		return Passkey{}, refusedPasskey(err)
 	}
-	if err := d.once(ceremonyName); err != nil {
+	if err := d.ceremonies.once(ceremonyName); err != nil {
 		return Passkey{}, err
 	}
 	var added Account
-	err = d.decide(func() (err error) {
-		if d.ownerOf(credential.ID) != nil {
+	err = d.ledger.decide(func() (err error) {
+		if d.roster.ownerOf(credential.ID) != nil {
 			return problem.New(problem.Conflict, "this passkey is known already")
 		}
-		s, _ := d.session(sessionToken)
+		s, _ := d.roster.session(sessionToken)
 		if s == nil {
 			return noSession()
 		}
@@ -262,11 +250,11 @@ func (d *Directory) FinishPasskey(
 
 // ownerOf returns the account that a passkey belongs to, or nil. It scans all accounts: a lab has
 // few.
-func (d *Directory) ownerOf(credential []byte) *account {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	for _, a := range d.state.accounts {
-		if secret, _ := a.passkey(credential, d.values); secret != "" {
+func (r *roster) ownerOf(credential []byte) *account {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, a := range r.state.accounts {
+		if secret, _ := a.passkey(credential, r.values); secret != "" {
 			return a
 		}
 	}
@@ -290,14 +278,14 @@ func (a *account) passkey(credential []byte, v *values) (secret string, kept *pa
 func (d *Directory) BeginPasskeyLogin(
 	ctx context.Context,
 ) (ceremonyName string, options json.RawMessage, err error) {
-	if err := d.noPasskeys(); err != nil {
-		return "", nil, err
+	if d.noPasskeys != nil {
+		return "", nil, d.noPasskeys
 	}
 	assertion, data, err := d.relying.BeginDiscoverableLogin()
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, assertion, &ceremony{What: toLogIn, Passkey: data})
+	return d.ceremonies.options(ctx, assertion, &ceremony{What: toLogIn, Passkey: data})
 }
 
 // FinishPasskeyLogin begins a session of the account whose passkey has
@@ -313,8 +301,8 @@ func (d *Directory) FinishPasskeyLogin(
 	if err != nil {
 		return "", Identity{}, err
 	}
-	err = d.decide(func() error {
-		used, err := d.afterUse(proved)
+	err = d.ledger.decide(func() error {
+		used, err := d.roster.afterUse(proved)
 		if err == nil {
 			token, who, err = d.begin(proved.account, ByPasskey, shown(from), d.now(), used)
 		}
@@ -328,25 +316,22 @@ func (d *Directory) BeginPasskeyConfirm(
 	ctx context.Context,
 	sessionToken string,
 ) (ceremonyName string, options json.RawMessage, err error) {
-	if err := d.noPasskeys(); err != nil {
-		return "", nil, err
+	if d.noPasskeys != nil {
+		return "", nil, d.noPasskeys
 	}
-	s, a, err := d.sure(sessionToken)
+	_, a, err := d.ledger.sure(sessionToken)
 	if err != nil {
 		return "", nil, err
-	}
-	if s == nil {
-		return "", nil, noSession()
 	}
 	if len(a.Passkeys) == 0 {
 		return "", nil, problem.New(problem.NotPossible, "%s has no passkey", a.Name).About(a.Name).
 			With(problem.Remedy{Text: "give the password", Action: problem.Confirm})
 	}
-	assertion, data, err := d.relying.BeginLogin(d.holder(a))
+	assertion, data, err := d.relying.BeginLogin(d.roster.holder(a))
 	if err != nil {
 		return "", nil, err
 	}
-	return d.options(ctx, assertion, &ceremony{What: toConfirm, Account: a.Name, Passkey: data})
+	return d.ceremonies.options(ctx, assertion, &ceremony{What: toConfirm, Account: a.Name, Passkey: data})
 }
 
 // FinishPasskeyConfirm is [Directory.Reauthenticate] with a passkey.
@@ -356,19 +341,16 @@ func (d *Directory) FinishPasskeyConfirm(
 	answer []byte,
 	from string,
 ) (token string, who Identity, err error) {
-	s, a, err := d.sure(sessionToken)
+	_, a, err := d.ledger.sure(sessionToken)
 	if err != nil {
 		return "", Identity{}, err
-	}
-	if s == nil {
-		return "", Identity{}, noSession()
 	}
 	proved, err := d.answered(ceremonyName, toConfirm, a.Name, answer, shown(from))
 	if err != nil {
 		return "", Identity{}, err
 	}
-	err = d.decide(func() error {
-		used, err := d.afterUse(proved)
+	err = d.ledger.decide(func() error {
+		used, err := d.roster.afterUse(proved)
 		if err == nil {
 			token, who, err = d.confirm(sessionToken, ByPasskey, shown(from), used)
 		}
@@ -388,12 +370,12 @@ type proof struct {
 func (d *Directory) answered(
 	ceremonyName string, what purpose, name string, answer []byte, from string,
 ) (proof, error) {
-	if err := d.noPasskeys(); err != nil {
-		return proof{}, err
+	if d.noPasskeys != nil {
+		return proof{}, d.noPasskeys
 	}
-	begun, err := d.finishCeremony(ceremonyName, what)
+	begun, err := d.ceremonies.take(ceremonyName, what)
 	if err == nil {
-		err = d.renewPasskeys()
+		err = d.ledger.renewPasskeys()
 	}
 	if err != nil {
 		return proof{}, err
@@ -411,7 +393,7 @@ func (d *Directory) answered(
 				e.Reason = "the account is disabled"
 			}
 		}
-		d.refuse(e)
+		d.ledger.refuse(e)
 		if err == nil { // they have the passkey: they may know this too
 			return proof{}, disabled(owner.Name)
 		}
@@ -423,16 +405,16 @@ func (d *Directory) answered(
 	}
 	var credential *webauthn.Credential
 	if what == toConfirm {
-		owner = d.account(name)
-		credential, err = d.relying.ValidateLogin(d.holder(owner), *begun.Passkey, parsed)
+		owner = d.roster.account(name)
+		credential, err = d.relying.ValidateLogin(d.roster.holder(owner), *begun.Passkey, parsed)
 	} else {
 		_, credential, err = d.relying.ValidatePasskeyLogin(func(id, handle []byte) (webauthn.User, error) {
-			a := d.ownerOf(id)
+			a := d.roster.ownerOf(id)
 			if a == nil || string(a.Handle) != string(handle) {
 				return nil, errors.New("nobody has this passkey")
 			}
 			owner = a
-			return d.holder(a), nil
+			return d.roster.holder(a), nil
 		}, *begun.Passkey, parsed)
 	}
 	switch {
@@ -443,24 +425,24 @@ func (d *Directory) answered(
 	case credential.Authenticator.CloneWarning:
 		return fail(errors.New("its counter has not gone up since it was used last: there may be a copy of it"))
 	}
-	return proof{account: owner.Name, credential: credential}, d.once(ceremonyName)
+	return proof{account: owner.Name, credential: credential}, d.ceremonies.once(ceremonyName)
 }
 
 // afterUse returns the change that notes the use of a passkey, and its counter. The caller holds
 // writing. Checks made without the lock are repeated: the passkey may have been removed or used
 // meanwhile.
-func (d *Directory) afterUse(p proof) (c change, err error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	a := d.state.accounts[p.account]
-	secret, stored := a.passkey(p.credential.ID, d.values)
+func (r *roster) afterUse(p proof) (c change, err error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	a := r.state.accounts[p.account]
+	secret, stored := a.passkey(p.credential.ID, r.values)
 	if secret == "" || a.Disabled {
 		return c, noSession() // changed meanwhile
 	}
 	if p.credential.Authenticator.SignCount < stored.Credential.Authenticator.SignCount {
 		return c, refusedPasskey(errors.New("it was used elsewhere at the same time"))
 	}
-	used := passkeyValue{Credential: *p.credential, Used: d.now()}
+	used := passkeyValue{Credential: *p.credential, Used: r.now()}
 	c.values = append(c.values, value(passkeyKey+secret, used))
 	return c, nil
 }
@@ -474,7 +456,7 @@ func (d *Directory) RemovePasskey(
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return Account{}, err
 	}
-	err = d.decide(func() error {
+	err = d.ledger.decide(func() error {
 		after, err = d.edit(name, func(a *account, _ *change) ([]Entry, error) {
 			if !slices.ContainsFunc(a.Passkeys, func(k passkey) bool { return k.ID == id }) {
 				return nil, problem.New(problem.NotFound, "%s has no passkey %q", name, shown(id)).About(name)

@@ -94,7 +94,7 @@ func TestPasskeys(t *testing.T) {
 	}
 
 	done(t, b.Close())
-	b = open(t, b.dir, c, Options{Passkeys: site})
+	b = open(t, b.ledger.dir, c, Options{Passkeys: site})
 	for _, d := range []*device{phone, laptop, phone} {
 		ceremony, options, err := b.BeginPasskeyLogin(t.Context())
 		done(t, err)
@@ -244,7 +244,7 @@ func TestPasskeyNeedsItsCeremony(t *testing.T) {
 
 // Law: what is remembered of ceremonies is bounded, and who begins many only forgets their own.
 func TestCeremoniesAreBounded(t *testing.T) {
-	c, now := newCeremonies(), newClock().now()
+	c, now := newCeremonies(new(ledger)), newClock().now()
 	bobs := c.begin(now, &ceremony{What: toLogIn, From: "192.0.2.1"})
 	for range 3 * mostOfOne {
 		c.begin(now, &ceremony{What: toLogIn, From: "203.0.113.9"})

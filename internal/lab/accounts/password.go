@@ -109,12 +109,12 @@ func prepared(password string) (string, error) {
 	return text, nil
 }
 
-// newPassword refuses a password that is too easily guessed, and hashes it.
+// hashed refuses a password that is too easily guessed, and hashes it.
 //
 // The rules are few and name the remedy. No classes of characters are required, which makes
 // passwords worse (NIST SP 800-63B); five different ones and a ban on the account's name keep out
 // the worst.
-func (d *Directory) newPassword(ctx context.Context, name, password string) (hash, error) {
+func (p *passwords) hashed(ctx context.Context, name, password string) (hash, error) {
 	text, err := prepared(password)
 	if err != nil {
 		return "", err
@@ -124,12 +124,12 @@ func (d *Directory) newPassword(ctx context.Context, name, password string) (has
 		distinct[r] = true
 	}
 	switch n := utf8.RuneCountInString(text); {
-	case n < d.passwords.least:
+	case n < p.least:
 		err = problem.New(
 			problem.Invalid,
 			"the password has %d characters, and needs at least %d: a few words that belong together for you alone are good",
 			n,
-			d.passwords.least,
+			p.least,
 		)
 	case len(distinct) < 5:
 		err = problem.New(
@@ -144,8 +144,8 @@ func (d *Directory) newPassword(ctx context.Context, name, password string) (has
 		return "", err
 	}
 	var hashed string
-	err = d.passwords.in(ctx, func() (err error) {
-		hashed, err = argon2id.CreateHash(text, &d.passwords.params)
+	err = p.in(ctx, func() (err error) {
+		hashed, err = argon2id.CreateHash(text, &p.params)
 		return err
 	})
 	return hash(hashed), err

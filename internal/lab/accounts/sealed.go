@@ -33,13 +33,13 @@ const (
 )
 
 // sealed returns the name of a ceremony, which contains all of it.
-func (d *Directory) sealed(x *ceremony) (string, error) {
-	x.Until = d.now().Add(ceremonyTime)
+func (c *ceremonies) sealed(x *ceremony) (string, error) {
+	x.Until = c.now().Add(ceremonyTime)
 	text, err := json.Marshal(x)
 	if err != nil {
 		return "", err
 	}
-	seal, err := d.seal()
+	seal, err := c.seal()
 	if err != nil {
 		return "", err
 	}
@@ -49,11 +49,11 @@ func (d *Directory) sealed(x *ceremony) (string, error) {
 }
 
 // unsealed returns a ceremony, or nil if it is over or has another purpose.
-func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
+func (c *ceremonies) unsealed(name string, what purpose) (*ceremony, error) {
 	if len(name) > longestSealed {
 		return nil, nil
 	}
-	seal, err := d.seal()
+	seal, err := c.seal()
 	if err != nil {
 		return nil, err
 	}
@@ -63,15 +63,15 @@ func (d *Directory) unsealed(name string, what purpose) (*ceremony, error) {
 	}
 	text, err := seal.Open(nil, box[:seal.NonceSize()], box[seal.NonceSize():], nil)
 	x := new(ceremony)
-	if err != nil || json.Unmarshal(text, x) != nil || x.What != what || x.over(d.now()) {
+	if err != nil || json.Unmarshal(text, x) != nil || x.What != what || x.over(c.now()) {
 		return nil, nil
 	}
 	return x, nil
 }
 
 // seal returns the lab's cipher.
-func (d *Directory) seal() (cipher.AEAD, error) {
-	key, err := d.sealKey()
+func (c *ceremonies) seal() (cipher.AEAD, error) {
+	key, err := c.sealKey()
 	if err != nil {
 		return nil, err
 	}
@@ -83,10 +83,10 @@ func (d *Directory) seal() (cipher.AEAD, error) {
 }
 
 // sealKey returns the lab's key, which the first user makes.
-func (d *Directory) sealKey() ([]byte, error) {
+func (c *ceremonies) sealKey() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
-	log, _ := d.place()
+	log, _ := c.ledger.roster.place()
 	key, err := log.Value(ctx, sealKey)
 	if err == nil && key == nil {
 		made := make([]byte, 32)
@@ -105,8 +105,8 @@ const buckets = 4096
 // bucket returns the group in which several servers count failed attempts with an unknown name,
 // since the log does not hold such names. Only servers of the lab know which names share a group:
 // it is a MAC under the lab's key. Accounts have counts of their own.
-func (d *Directory) bucket(name string) (string, error) {
-	key, err := d.sealKey()
+func (c *ceremonies) bucket(name string) (string, error) {
+	key, err := c.sealKey()
 	if err != nil {
 		return "", err
 	}
@@ -117,14 +117,14 @@ func (d *Directory) bucket(name string) (string, error) {
 
 // once claims a ceremony that has proved a person's identity, and refuses a second use. If it is
 // unknown whether the claim succeeded, the person has to begin again.
-func (d *Directory) once(name string) error {
-	if d.shared == nil {
+func (c *ceremonies) once(name string) error {
+	if c.ledger.shared == nil {
 		return nil // it is gone already
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	log, _ := d.place()
-	claimed, err := log.SwapValue(ctx, usedKey+string(keyOf(name)), nil, []byte(d.now().Format(time.RFC3339)))
+	log, _ := c.ledger.roster.place()
+	claimed, err := log.SwapValue(ctx, usedKey+string(keyOf(name)), nil, []byte(c.now().Format(time.RFC3339)))
 	if err != nil {
 		return lablog.Fault(err)
 	}
@@ -136,16 +136,16 @@ func (d *Directory) once(name string) error {
 
 // renewPasskeys rereads the credentials of all passkeys, and their counters, which rise at other
 // servers without an event.
-func (d *Directory) renewPasskeys() error {
-	if d.shared == nil {
+func (l *ledger) renewPasskeys() error {
+	if l.shared == nil {
 		return nil
 	}
-	if err := d.fresh(); err != nil {
+	if err := l.fresh(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
-	log, _ := d.place()
+	log, _ := l.roster.place()
 	var all []events.KeyValue
 	for kv, err := range log.Values(ctx, passkeyKey) {
 		if err != nil {
@@ -153,7 +153,7 @@ func (d *Directory) renewPasskeys() error {
 		}
 		all = append(all, kv)
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.fold(nil, all)
+	l.roster.mu.Lock()
+	defer l.roster.mu.Unlock()
+	return l.fold(nil, all)
 }

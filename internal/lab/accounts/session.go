@@ -57,13 +57,13 @@ func randomID() string {
 // not those at the login: a lab that shortens them shortens existing sessions. A session without
 // its stored value is over too. One that began while the clock was ahead counts from the moment
 // this is noticed: it could last for a year otherwise.
-func (d *Directory) ended(s *session, now time.Time) bool {
-	proof := d.values.sessions[s.Secret]
+func (r *roster) ended(s *session, now time.Time) bool {
+	proof := r.values.sessions[s.Secret]
 	if proof == nil {
 		return true
 	}
-	seen, created := d.seen.Past(s.Secret, proof.Seen, now), d.since.Past(s.ID, s.Created, now)
-	return now.Sub(seen) > d.o.Idle || now.Sub(created) > d.o.Lifetime
+	seen, created := r.seen.Past(s.Secret, proof.Seen, now), r.since.Past(s.ID, s.Created, now)
+	return now.Sub(seen) > r.o.Idle || now.Sub(created) > r.o.Lifetime
 }
 
 // public returns the visible part of a session that is not over.
@@ -104,8 +104,8 @@ func (d *Directory) Login(
 	if err != nil {
 		return "", Identity{}, err
 	}
-	err = d.decide(func() (err error) {
-		now := d.account(name)
+	err = d.ledger.decide(func() (err error) {
+		now := d.roster.account(name)
 		if now == nil || now.Password != a.Password || now.Disabled {
 			return wrongLogin() // changed meanwhile
 		}
@@ -127,23 +127,23 @@ func (d *Directory) Login(
 func (d *Directory) checkPassword(
 	ctx context.Context, name, password, from string,
 ) (_ *account, again hash, err error) {
-	if d.shared != nil { // failures at other servers count too
-		if err := d.look(time.Now()); err != nil {
+	if d.ledger.shared != nil { // failures at other servers count too
+		if err := d.ledger.look(time.Now()); err != nil {
 			return nil, "", err
 		}
 	}
-	a := d.account(name)
-	d.mu.RLock()
-	familiar := a != nil && d.familiar(name, from)
+	a := d.roster.account(name)
+	d.roster.mu.RLock()
+	familiar := a != nil && d.roster.familiar(name, from)
 	stored := hash("")
 	if a != nil {
-		stored = d.values.passwords[a.Password]
+		stored = d.roster.values.passwords[a.Password]
 	}
-	d.mu.RUnlock()
+	d.roster.mu.RUnlock()
 	failed := Entry{Kind: KindLoginFailed, Method: ByPassword, From: from}
 	counted, bucket := name, ""
-	if d.shared != nil { // for every name, so that it takes as long
-		if bucket, err = d.bucket(name); err != nil {
+	if d.ledger.shared != nil { // for every name, so that it takes as long
+		if bucket, err = d.ceremonies.bucket(name); err != nil {
 			return nil, "", err
 		}
 	}
@@ -153,11 +153,11 @@ func (d *Directory) checkPassword(
 		failed.facts = &Facts{Bucket: bucket}
 		counted = bucketName(bucket)
 	}
-	try, wait, first := d.limits.begin(d.now(), counted, from, familiar)
+	try, wait, first := d.ledger.limits.begin(d.now(), counted, from, familiar)
 	if try == nil {
 		if first {
 			failed.Kind = KindLockedOut
-			d.record(failed)
+			d.ledger.record(failed)
 		}
 		return nil, "", tooSoon(wait)
 	}
@@ -178,7 +178,7 @@ func (d *Directory) checkPassword(
 	default:
 		failed.Reason = "the account is disabled"
 	}
-	d.record(failed)
+	d.ledger.record(failed)
 	if ok { // they know the password: they may know this too
 		return nil, "", disabled(name)
 	}
@@ -187,14 +187,14 @@ func (d *Directory) checkPassword(
 
 // familiar reports whether the account's owner has logged in from an address before. The caller
 // holds mu.
-func (d *Directory) familiar(name, from string) bool {
-	return from != "" && slices.Contains(d.values.networks[name], networkOf(from))
+func (r *roster) familiar(name, from string) bool {
+	return from != "" && slices.Contains(r.values.networks[name], networkOf(from))
 }
 
 // record adds an entry to the audit log about a refusal, which stands whether or not the entry is
 // written.
-func (d *Directory) record(e Entry) {
-	_ = d.decide(func() error { return d.commit(change{entries: []Entry{e}}) })
+func (l *ledger) record(e Entry) {
+	_ = l.decide(func() error { return l.commit(change{entries: []Entry{e}}) })
 }
 
 // wrongLogin does not say which of the two is wrong.
@@ -221,15 +221,19 @@ func disabled(name string) error {
 func (d *Directory) begin(
 	name string, how Method, from string, confirmed time.Time, c change,
 ) (string, Identity, error) {
-	d.mu.RLock()
-	known := d.values.networks[name]
-	d.mu.RUnlock()
+	d.roster.mu.RLock()
+	known := d.roster.values.networks[name]
+	d.roster.mu.RUnlock()
 	if network := networkOf(from); from != "" && (len(known) == 0 || known[len(known)-1] != network) {
 		known = slices.DeleteFunc(slices.Clone(known), func(x string) bool { return x == network })
 		known = append(known, network)
 		c.values = append(c.values, value(networksKey+name, known[max(0, len(known)-mostNetworks):]))
 	}
-	for _, over := range d.sweep(name) {
+	now := d.now()
+	if d.ledger.shared != nil {
+		now = now.Add(-sweepLate)
+	}
+	for _, over := range d.roster.sweep(name, now) {
 		c.values = append(c.values, removed(sessionKey+over.Secret))
 	}
 	login := Entry{
@@ -237,10 +241,10 @@ func (d *Directory) begin(
 		facts: &Facts{Confirmed: confirmed},
 	}
 	token := c.prove(&login, d.now())
-	if err := d.commit(c); err != nil {
+	if err := d.ledger.commit(c); err != nil {
 		return "", Identity{}, err
 	}
-	return d.begun(token, from)
+	return d.roster.begun(token, from)
 }
 
 // prove adds the entry of a session that continues under a new token, which it returns, and stores
@@ -256,8 +260,8 @@ func (c *change) prove(e *Entry, now time.Time) (token string) {
 }
 
 // begun is the result of a recorded login.
-func (d *Directory) begun(token, from string) (string, Identity, error) {
-	s, a := d.session(token)
+func (r *roster) begun(token, from string) (string, Identity, error) {
+	s, a := r.session(token)
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
@@ -266,34 +270,30 @@ func (d *Directory) begun(token, from string) (string, Identity, error) {
 
 // sweep returns the sessions that are over, and the oldest of an account with too many. The caller
 // holds writing, and removes their values: that ends them.
-func (d *Directory) sweep(name string) (over []*session) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	now := d.now()
-	if d.shared != nil {
-		now = now.Add(-sweepLate)
-	}
+func (r *roster) sweep(name string, now time.Time) (over []*session) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	var own []*session
-	for _, s := range d.state.sessions {
-		if d.ended(s, now) {
+	for _, s := range r.state.sessions {
+		if r.ended(s, now) {
 			over = append(over, s)
 		} else if s.Account == name {
 			own = append(own, s)
 		}
 	}
-	seen := func(s *session) time.Time { return d.values.sessions[s.Secret].Seen }
+	seen := func(s *session) time.Time { return r.values.sessions[s.Secret].Seen }
 	slices.SortFunc(own, func(x, y *session) int { return seen(x).Compare(seen(y)) })
 	return append(over, own[:max(0, len(own)-mostSessions+1)]...)
 }
 
 // sessionsOf returns the sessions of an account that are not over. They are copies, which a logout
 // does not change.
-func (d *Directory) sessionsOf(name string) (own []*session) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	now := d.now()
-	for _, s := range d.state.sessions {
-		if s.Account == name && !d.ended(s, now) {
+func (r *roster) sessionsOf(name string) (own []*session) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	now := r.now()
+	for _, s := range r.state.sessions {
+		if s.Account == name && !r.ended(s, now) {
 			own = append(own, s)
 		}
 	}
@@ -304,18 +304,18 @@ func (d *Directory) sessionsOf(name string) (own []*session) {
 //
 // The length is checked first, so that an impossible token is not hashed. The lookup is by hash, so
 // that its timing reveals nothing about a token.
-func (d *Directory) session(token string) (*session, *account) {
+func (r *roster) session(token string) (*session, *account) {
 	if len(token) != tokenSize {
 		return nil, nil
 	}
 	hashed := keyOf(token)
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	s := d.state.sessions[d.values.sessionOf[hashed]]
-	if s == nil || d.ended(s, d.now()) || d.values.sessions[s.Secret].Hash != hashed {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	s := r.state.sessions[r.values.sessionOf[hashed]]
+	if s == nil || r.ended(s, r.now()) || r.values.sessions[s.Secret].Hash != hashed {
 		return nil, nil
 	}
-	a := d.state.accounts[s.Account]
+	a := r.state.accounts[s.Account]
 	if a == nil || a.Disabled {
 		return nil, nil
 	}
@@ -325,41 +325,38 @@ func (d *Directory) session(token string) (*session, *account) {
 // Authenticate returns the owner of a session token, with their present permissions, and keeps the
 // session alive. The error has the code [problem.Unauthenticated].
 func (d *Directory) Authenticate(ctx context.Context, sessionToken string) (Identity, error) {
-	s, a, err := d.sure(sessionToken)
+	s, a, err := d.ledger.sure(sessionToken)
 	if err != nil {
 		return Identity{}, err
 	}
-	if s == nil {
-		return Identity{}, noSession()
-	}
-	d.touch(s.Secret)
+	d.ledger.touch(s.Secret)
 	return s.identity(a, addressOf(ctx)), nil
 }
 
 // touch notes the use of a session. A note that is lost with the process, or not written at all,
 // only ends the session earlier. It checks without writing first: most requests come within the
 // minute and must not wait for a change in progress.
-func (d *Directory) touch(secret string) {
-	if d.lateSeen(secret) == nil {
+func (l *ledger) touch(secret string) {
+	if l.roster.lateSeen(secret) == nil {
 		return
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	seen := d.lateSeen(secret)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	seen := l.roster.lateSeen(secret)
 	if seen == nil {
 		return // it has ended, or was touched meanwhile
 	}
 	after := *seen
-	after.Seen = d.now()
-	_ = d.commit(change{values: []events.KeyValue{value(sessionKey+secret, after)}, lazily: true})
+	after.Seen = l.now()
+	_ = l.commit(change{values: []events.KeyValue{value(sessionKey+secret, after)}, lazily: true})
 }
 
 // lateSeen returns the value of a session whose use must be noted now.
-func (d *Directory) lateSeen(secret string) *sessionValue {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	seen := d.values.sessions[secret]
-	if seen == nil || d.now().Sub(seen.Seen).Abs() < seenEvery {
+func (r *roster) lateSeen(secret string) *sessionValue {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	seen := r.values.sessions[secret]
+	if seen == nil || r.now().Sub(seen.Seen).Abs() < seenEvery {
 		return nil
 	}
 	return seen
@@ -378,17 +375,14 @@ func (d *Directory) Reauthenticate(
 	ctx context.Context,
 	sessionToken, password, from string,
 ) (token string, who Identity, err error) {
-	s, a, err := d.sure(sessionToken)
+	_, a, err := d.ledger.sure(sessionToken)
 	if err != nil {
 		return "", Identity{}, err
-	}
-	if s == nil {
-		return "", Identity{}, noSession()
 	}
 	if _, _, err := d.checkPassword(ctx, a.Name, password, shown(from)); err != nil {
 		return "", Identity{}, err
 	}
-	err = d.decide(func() (err error) {
+	err = d.ledger.decide(func() (err error) {
 		token, who, err = d.confirm(sessionToken, ByPassword, shown(from), change{})
 		return err
 	})
@@ -400,7 +394,7 @@ func (d *Directory) Reauthenticate(
 func (d *Directory) confirm(
 	sessionToken string, how Method, from string, c change,
 ) (string, Identity, error) {
-	s, a := d.session(sessionToken) // anew: it may have ended meanwhile
+	s, a := d.roster.session(sessionToken) // anew: it may have ended meanwhile
 	if s == nil {
 		return "", Identity{}, noSession()
 	}
@@ -409,10 +403,10 @@ func (d *Directory) confirm(
 		facts: new(Facts),
 	}
 	token := c.prove(&confirmed, d.now())
-	if err := d.commit(c); err != nil {
+	if err := d.ledger.commit(c); err != nil {
 		return "", Identity{}, err
 	}
-	return d.begun(token, from)
+	return d.roster.begun(token, from)
 }
 
 // ChangePassword gives a person who is logged in a password of their own choice. They prove the
@@ -422,14 +416,11 @@ func (d *Directory) ChangePassword(
 	ctx context.Context,
 	sessionToken, present, password, from string,
 ) (token string, who Identity, err error) {
-	s, a, err := d.sure(sessionToken)
+	s, a, err := d.ledger.sure(sessionToken)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	if s == nil {
-		return "", Identity{}, noSession()
-	}
-	if !d.hasPassword(a) {
+	if !d.roster.hasPassword(a) {
 		err = s.identity(a, "").Recent(d.now(), JustNow)
 	} else {
 		_, _, err = d.checkPassword(ctx, a.Name, present, shown(from))
@@ -437,12 +428,12 @@ func (d *Directory) ChangePassword(
 	if err != nil {
 		return "", Identity{}, err
 	}
-	hashed, err := d.newPassword(ctx, a.Name, password)
+	hashed, err := d.passwords.hashed(ctx, a.Name, password)
 	if err != nil {
 		return "", Identity{}, err
 	}
-	err = d.decide(func() (err error) {
-		s, a := d.session(sessionToken)
+	err = d.ledger.decide(func() (err error) {
+		s, a := d.roster.session(sessionToken)
 		if s == nil {
 			return noSession()
 		}
@@ -459,10 +450,10 @@ func (d *Directory) ChangePassword(
 
 // hasPassword reports whether an account can log in with a password. The reference alone does not
 // prove it: the hash may have been forgotten.
-func (d *Directory) hasPassword(a *account) bool {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.values.passwords[a.Password] != ""
+func (r *roster) hasPassword(a *account) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.values.passwords[a.Password] != ""
 }
 
 // Recent is [Identity.Recent] by the directory's clock.
@@ -470,28 +461,28 @@ func (d *Directory) Recent(i Identity, within time.Duration) error { return i.Re
 
 // Logout ends a session. It succeeds if the session has ended already.
 func (d *Directory) Logout(ctx context.Context, sessionToken string) error {
-	return d.decide(func() error {
-		s, a := d.session(sessionToken)
+	return d.ledger.decide(func() error {
+		s, a := d.roster.session(sessionToken)
 		if s == nil {
 			return nil
 		}
 		e := Entry{Kind: KindLogout, By: a.Name, Account: a.Name, Method: s.Method,
 			From: addressOf(ctx), Credential: s.ID}
-		return d.commit(change{entries: []Entry{e}})
+		return d.ledger.commit(change{entries: []Entry{e}})
 	})
 }
 
 // Sessions returns the sessions of an account that are not over, the newest
 // first.
 func (d *Directory) Sessions(name string) []Session {
-	d.catchUp()
+	d.ledger.catchUp()
 	var own []Session
-	live := d.sessionsOf(canonicalName(name))
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+	live := d.roster.sessionsOf(canonicalName(name))
+	d.roster.mu.RLock()
+	defer d.roster.mu.RUnlock()
 	for _, s := range live {
-		if d.values.sessions[s.Secret] != nil { // it may have ended meanwhile
-			own = append(own, s.public(d.values))
+		if d.roster.values.sessions[s.Secret] != nil { // it may have ended meanwhile
+			own = append(own, s.public(d.roster.values))
 		}
 	}
 	slices.SortFunc(own, func(x, y Session) int { return y.Created.Compare(x.Created) })
@@ -505,14 +496,14 @@ func (d *Directory) EndSessions(ctx context.Context, by Identity, name string) (
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return 0, err
 	}
-	err = d.decide(func() error {
-		if d.account(name) == nil {
+	err = d.ledger.decide(func() error {
+		if d.roster.account(name) == nil {
 			return noAccount(name)
 		}
-		if n = len(d.sessionsOf(name)); n == 0 {
+		if n = len(d.roster.sessionsOf(name)); n == 0 {
 			return nil
 		}
-		return d.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
+		return d.ledger.commit(change{entries: []Entry{by.entry(ctx, KindSessionsEnded, name)}})
 	})
 	return n, err
 }
@@ -524,14 +515,14 @@ func (d *Directory) EndSession(ctx context.Context, by Identity, name, id string
 	if err := d.ownOrAdmin(by, name); err != nil {
 		return err
 	}
-	return d.decide(func() error {
-		if !slices.ContainsFunc(d.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
+	return d.ledger.decide(func() error {
+		if !slices.ContainsFunc(d.roster.sessionsOf(name), func(s *session) bool { return s.ID == id }) {
 			return problem.New(problem.NotFound, "%s has no session %q", shown(name),
 				shown(id)).About(shown(name))
 		}
 		e := by.entry(ctx, KindSessionEnded, name)
 		e.Credential = id
-		return d.commit(change{entries: []Entry{e}})
+		return d.ledger.commit(change{entries: []Entry{e}})
 	})
 }
 

@@ -80,36 +80,27 @@ type ownEntry struct {
 // never stands for no successful look.
 const never = math.MinInt64 / 2
 
-// share opens the accounts in a log that other processes append to.
-func (d *Directory) share() (err error) {
-	d.shared = &sharing{
+// newSharing begins with no successful look.
+func newSharing() *sharing {
+	s := &sharing{
 		born: time.Now(), own: make(map[ownEntry]bool), unnamed: make(map[string]time.Time),
 		looking: lablog.Look[struct{}]{Rest: freshFor},
 	}
-	d.shared.confirmed.Store(never)
-	if d.lab, err = lablog.Open(d.dir, lablog.Options{Now: d.o.Now, Open: d.o.open}); err != nil {
-		return err
-	}
-	began := time.Now()
-	if err := d.load(d.limits); err != nil {
-		return errors.Join(err, d.lab.Close())
-	}
-	d.shared.confirm(began)
-	d.follow()
-	return nil
+	s.confirmed.Store(never)
+	return s
 }
 
 // confirm notes that the state was current at a time.
 func (s *sharing) confirm(at time.Time) { s.confirmed.Store(int64(at.Sub(s.born))) }
 
 // follow folds the events of other processes, until the accounts are closed.
-func (d *Directory) follow() {
+func (l *ledger) follow() {
 	ctx, cancel := context.WithCancel(context.Background())
-	d.shared.end = cancel
+	l.shared.end = cancel
 	news := make(chan struct{}, 1)
-	d.shared.following.Go(func() {
+	l.shared.following.Go(func() {
 		for ctx.Err() == nil {
-			log, _ := d.place()
+			log, _ := l.roster.place()
 			for e, err := range log.Follow(ctx, log.Last()) {
 				if err != nil {
 					break // closed, or damaged: a look reopens it
@@ -128,7 +119,7 @@ func (d *Directory) follow() {
 			}
 		}
 	})
-	d.shared.following.Go(func() {
+	l.shared.following.Go(func() {
 		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		for renewed := time.Now(); ; {
@@ -138,46 +129,46 @@ func (d *Directory) follow() {
 			case <-news:
 			case <-tick.C:
 			}
-			_ = d.look(time.Now()) // callers that need the state will find it old
+			_ = l.look(time.Now()) // callers that need the state will find it old
 			if time.Since(renewed) >= renewEvery {
 				renewed = time.Now()
-				_ = d.renewAll(renewed)
+				_ = l.renewAll(renewed)
 			}
 		}
 	})
 }
 
 // place returns the log, and the newest folded event of the accounts.
-func (d *Directory) place() (events.Store, events.Sequence) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.log, d.last
+func (r *roster) place() (events.Store, events.Sequence) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.log, r.last
 }
 
 // fresh returns nil if the state is current, or was less than a second ago.
-func (d *Directory) fresh() error {
-	if d.shared == nil {
+func (l *ledger) fresh() error {
+	if l.shared == nil {
 		return nil
 	}
-	if time.Since(d.shared.born)-time.Duration(d.shared.confirmed.Load()) <= freshFor {
+	if time.Since(l.shared.born)-time.Duration(l.shared.confirmed.Load()) <= freshFor {
 		return nil
 	}
-	return d.look(time.Now())
+	return l.look(time.Now())
 }
 
 // catchUp folds the events of others known so far, for lists: a person may change something at one
 // process and list it at another.
-func (d *Directory) catchUp() {
-	if d.shared != nil {
-		_ = d.look(time.Now())
+func (l *ledger) catchUp() {
+	if l.shared != nil {
+		_ = l.look(time.Now())
 	}
 }
 
 // look reads the log to its end, unless that was done or tried since a time.
-func (d *Directory) look(since time.Time) error {
-	_, err := d.shared.looking.Since(since, func(began time.Time) (none struct{}, err error) {
-		if err = d.readOn(); err == nil {
-			d.shared.confirm(began)
+func (l *ledger) look(since time.Time) error {
+	_, err := l.shared.looking.Since(since, func(began time.Time) (none struct{}, err error) {
+		if err = l.readOn(); err == nil {
+			l.shared.confirm(began)
 		}
 		return none, err
 	})
@@ -186,33 +177,33 @@ func (d *Directory) look(since time.Time) error {
 
 // readOn folds the events appended since the newest folded one, with the values they refer to. Only
 // one look runs at a time.
-func (d *Directory) readOn() error {
-	log, err := d.lab.Store()
+func (l *ledger) readOn() error {
+	log, err := l.lab.Store()
 	if err != nil {
 		return err
 	}
-	if known, last := d.place(); log != known || d.broken() != nil {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.stopped = d.load(nil); d.stopped != nil {
-			d.shared.confirmed.Store(never)
+	if known, last := l.roster.place(); log != known || l.roster.broken() != nil {
+		l.roster.mu.Lock()
+		defer l.roster.mu.Unlock()
+		if l.roster.stopped = l.load(nil); l.roster.stopped != nil {
+			l.shared.confirmed.Store(never)
 		}
-		return d.stopped
-	} else if err := d.readAfter(log, last); err != nil {
+		return l.roster.stopped
+	} else if err := l.readAfter(log, last); err != nil {
 		return lablog.Fault(err)
 	}
 	return nil
 }
 
 // broken says why the state is missing.
-func (d *Directory) broken() error {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	return d.stopped
+func (r *roster) broken() error {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.stopped
 }
 
 // readAfter folds what was appended after an event.
-func (d *Directory) readAfter(log events.Store, last events.Sequence) error {
+func (l *ledger) readAfter(log events.Store, last events.Sequence) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	var stored []events.Event
@@ -237,10 +228,10 @@ func (d *Directory) readAfter(log events.Store, last events.Sequence) error {
 	if len(stored) == 0 {
 		return nil
 	}
-	d.mu.Lock()
-	err := d.fold(stored, kept)
-	gone := d.letGo()
-	d.mu.Unlock()
+	l.roster.mu.Lock()
+	err := l.fold(stored, kept)
+	gone := l.roster.letGo()
+	l.roster.mu.Unlock()
 	if err != nil {
 		return err
 	}
@@ -272,17 +263,17 @@ func (e Entry) names() []string {
 
 // decide makes a change: f decides on the present state and commits. If another process has
 // appended meanwhile, f is called again, so it must have no other effects.
-func (d *Directory) decide(f func() error) error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	if d.shared == nil {
+func (l *ledger) decide(f func() error) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	if l.shared == nil {
 		return f()
 	}
 	for n := 0; ; n++ {
-		if err := d.look(time.Now()); err != nil {
+		if err := l.look(time.Now()); err != nil {
 			return err
 		}
-		_, d.shared.decided = d.place()
+		_, l.shared.decided = l.roster.place()
 		err := f()
 		switch {
 		case !errors.Is(err, errLate):
@@ -294,12 +285,12 @@ func (d *Directory) decide(f func() error) error {
 }
 
 // commitShared is commit for a log that other processes append to.
-func (d *Directory) commitShared(c change) error {
-	log, err := d.lab.Store()
+func (l *ledger) commitShared(c change) error {
+	log, err := l.lab.Store()
 	if err != nil {
 		return err
 	}
-	if known, _ := d.place(); log != known {
+	if known, _ := l.roster.place(); log != known {
 		return errLate // it was reopened, and is read first
 	}
 	if err := log.Err(); err != nil {
@@ -307,55 +298,53 @@ func (d *Directory) commitShared(c change) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
-	err = d.make(ctx, log, d.shared.decided, c)
+	err = l.make(ctx, log, l.shared.decided, c)
 	if late := new(events.ConflictError); errors.As(err, &late) {
 		return errLate
 	}
 	if err == nil {
-		d.shared.decided += events.Sequence(len(c.entries))
+		l.shared.decided += events.Sequence(len(c.entries))
 	}
 	return err
 }
 
-// sure returns the result of [Directory.session] on a fresh state. Before it rejects a token, it
-// checks for logins at other processes.
-func (d *Directory) sure(token string) (*session, *account, error) {
-	if d.shared == nil {
-		s, a := d.session(token)
-		return s, a, nil
-	}
+// sure returns the session of a token, and its account, on a fresh state. Before it rejects a token,
+// it checks for logins at other processes.
+func (l *ledger) sure(token string) (*session, *account, error) {
 	began := time.Now()
-	if err := d.fresh(); err != nil {
+	if err := l.fresh(); err != nil {
 		return nil, nil, err
 	}
-	s, a := d.session(token)
-	if s != nil || len(token) != tokenSize {
-		return s, a, nil
+	s, a := l.roster.session(token)
+	if s == nil && l.shared != nil && len(token) == tokenSize {
+		if err := l.look(began); err != nil {
+			return nil, nil, err
+		}
+		if err := l.renewSession(token); err != nil {
+			return nil, nil, err
+		}
+		s, a = l.roster.session(token)
 	}
-	if err := d.look(began); err != nil {
-		return nil, nil, err
+	if s == nil {
+		return nil, nil, noSession()
 	}
-	if err := d.renewSession(token); err != nil {
-		return nil, nil, err
-	}
-	s, a = d.session(token)
 	return s, a, nil
 }
 
 // renewSession rereads the last use of a session that seems to be over.
-func (d *Directory) renewSession(token string) error {
-	d.mu.RLock()
-	s := d.state.sessions[d.values.sessionOf[keyOf(token)]]
-	log := d.log
-	d.mu.RUnlock()
+func (l *ledger) renewSession(token string) error {
+	l.roster.mu.RLock()
+	s := l.roster.state.sessions[l.roster.values.sessionOf[keyOf(token)]]
+	log := l.roster.log
+	l.roster.mu.RUnlock()
 	if s == nil {
 		return nil
 	}
-	return d.renew(log, sessionKey+s.Secret)
+	return l.renew(log, sessionKey+s.Secret)
 }
 
 // renew reads values anew.
-func (d *Directory) renew(log events.Store, keys ...string) error {
+func (l *ledger) renew(log events.Store, keys ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), lookTime)
 	defer cancel()
 	for _, key := range keys {
@@ -363,9 +352,9 @@ func (d *Directory) renew(log events.Store, keys ...string) error {
 		if err != nil {
 			return lablog.Fault(err)
 		}
-		d.mu.Lock()
-		err = d.values.put(events.KeyValue{Key: key, Value: text})
-		d.mu.Unlock()
+		l.roster.mu.Lock()
+		err = l.roster.values.put(events.KeyValue{Key: key, Value: text})
+		l.roster.mu.Unlock()
 		if err != nil {
 			return damaged("the value %s cannot be read", key)
 		}
@@ -374,39 +363,35 @@ func (d *Directory) renew(log events.Store, keys ...string) error {
 }
 
 // sureToken is sure for an API token.
-func (d *Directory) sureToken(bearer string) (t *token, a *account, why string, err error) {
-	if d.shared == nil {
-		t, a, why = d.token(bearer)
-		return t, a, why, nil
-	}
+func (l *ledger) sureToken(bearer string) (t *token, a *account, why string, err error) {
 	began := time.Now()
-	if err := d.fresh(); err != nil {
+	if err := l.fresh(); err != nil {
 		return nil, nil, "", err
 	}
-	if t, a, why = d.token(bearer); t != nil {
-		return t, a, why, nil
+	t, a, why = l.roster.token(bearer)
+	if t == nil && l.shared != nil {
+		if err := l.look(began); err != nil {
+			return nil, nil, "", err
+		}
+		t, a, why = l.roster.token(bearer)
 	}
-	if err := d.look(began); err != nil {
-		return nil, nil, "", err
-	}
-	t, a, why = d.token(bearer)
 	return t, a, why, nil
 }
 
 // renewAll rereads all values, and removes those long unreferenced.
-func (d *Directory) renewAll(now time.Time) error {
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	return d.shared.looking.Apart(func() error { return d.renewNow(now) })
+func (l *ledger) renewAll(now time.Time) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	return l.shared.looking.Apart(func() error { return l.renewNow(now) })
 }
 
 // renewNow is renewAll. The caller holds writing, and no look runs.
-func (d *Directory) renewNow(now time.Time) error {
-	s := d.shared
-	if err := d.readOn(); err != nil {
+func (l *ledger) renewNow(now time.Time) error {
+	s := l.shared
+	if err := l.readOn(); err != nil {
 		return err
 	}
-	log, _ := d.place()
+	log, _ := l.roster.place()
 	ctx, cancel := context.WithTimeout(context.Background(), writeTime)
 	defer cancel()
 	all, keys := newValues(), []string{}
@@ -419,11 +404,11 @@ func (d *Directory) renewNow(now time.Time) error {
 		}
 		keys = append(keys, kv.Key)
 	}
-	d.mu.Lock()
-	d.values = all
-	d.state.forget(all)
-	named := d.state.named()
-	d.mu.Unlock()
+	l.roster.mu.Lock()
+	l.roster.values = all
+	l.roster.state.forget(all)
+	named := l.roster.state.named()
+	l.roster.mu.Unlock()
 	before := s.unnamed
 	s.unnamed = make(map[string]time.Time)
 	var gone []events.KeyValue
@@ -465,8 +450,8 @@ func (e Entry) own() ownEntry {
 
 // count counts another process's failed login attempts and refusals. This process's own were
 // counted when they were made. The caller holds mu.
-func (d *Directory) count(e Entry) {
-	s := d.shared
+func (l *ledger) count(e Entry) {
+	s := l.shared
 	s.mu.Lock()
 	own := s.own[e.own()]
 	delete(s.own, e.own())
@@ -475,7 +460,7 @@ func (d *Directory) count(e Entry) {
 		return
 	}
 	if e.Kind == KindRefused || e.Kind == KindLoginFailed {
-		d.refusals.recorded(e, e.Time, false)
+		l.refusals.recorded(e, e.Time, false)
 	}
-	d.limits.recall(e, d.familiar(e.Account, e.From))
+	l.limits.recall(e, l.roster.familiar(e.Account, e.From))
 }

@@ -139,7 +139,7 @@ func queryOf(t *testing.T, address string) url.Values {
 
 // databaseOf is the address of the database of a server.
 func databaseOf(b *Directory) string {
-	at, _, _ := store.Split(b.dir)
+	at, _, _ := store.Split(b.ledger.dir)
 	return at
 }
 
@@ -148,10 +148,10 @@ func same(t *testing.T, all ...*Directory) {
 	t.Helper()
 	texts := make([]string, len(all))
 	for i, b := range all {
-		done(t, b.renewAll(time.Now()))
-		b.mu.RLock()
-		text, err := json.Marshal([]any{b.state.accounts, b.state.sessions, b.state.tokens, b.values, b.last})
-		b.mu.RUnlock()
+		done(t, b.ledger.renewAll(time.Now()))
+		b.roster.mu.RLock()
+		text, err := json.Marshal([]any{b.roster.state.accounts, b.roster.state.sessions, b.roster.state.tokens, b.roster.values, b.roster.last})
+		b.roster.mu.RUnlock()
 		done(t, err)
 		texts[i] = string(text)
 		if texts[i] != texts[0] {
@@ -352,8 +352,8 @@ func TestSharedIdle(t *testing.T) {
 	for range 10 {
 		c.pass(time.Hour)
 		must(one.Authenticate(t.Context(), used))(t)
-		done(t, one.renewAll(time.Now()))
-		done(t, other.renewAll(time.Now()))
+		done(t, one.ledger.renewAll(time.Now()))
+		done(t, other.ledger.renewAll(time.Now()))
 	}
 	c.pass(7*time.Hour + 59*time.Minute)
 	must(one.Authenticate(t.Context(), used))(t) // which the other has not read yet
@@ -364,16 +364,16 @@ func TestSharedIdle(t *testing.T) {
 		t.Errorf("a session that was not used: %v", err)
 	}
 
-	log, _ := one.place()
+	log, _ := one.roster.place()
 	done(t, log.SetValues(t.Context(), events.KeyValue{Key: sessionKey + "x", Value: []byte(`{}`)}))
 	there := func() bool { return must(log.Value(t.Context(), sessionKey+"x"))(t) != nil }
 	now := time.Now()
-	done(t, one.renewAll(now))
-	done(t, one.renewAll(now.Add(unnamedFor-time.Second)))
+	done(t, one.ledger.renewAll(now))
+	done(t, one.ledger.renewAll(now.Add(unnamedFor-time.Second)))
 	if !there() {
 		t.Error("a value that may be about to be named was removed")
 	}
-	done(t, one.renewAll(now.Add(unnamedFor+time.Second)))
+	done(t, one.ledger.renewAll(now.Add(unnamedFor+time.Second)))
 	if there() {
 		t.Error("a value that nothing names stays")
 	}
@@ -530,7 +530,7 @@ func TestSharedLimitsOfNobody(t *testing.T) {
 	if bob, nobody := heard("bob", "192.0.2.7"), heard("carl-or-a-password", "192.0.2.8"); bob != nobody {
 		t.Errorf("%d attempts are heard with an account, and %d with none", bob, nobody)
 	}
-	log, err := one.lab.Store()
+	log, err := one.ledger.lab.Store()
 	done(t, err)
 	for e, err := range log.Read(t.Context(), 0) {
 		done(t, err)

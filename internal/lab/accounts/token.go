@@ -67,8 +67,8 @@ func (t *token) public(v *values) Token {
 
 // valid reports whether a token is valid at a time. A disabled account is checked elsewhere. A
 // token made while the clock was ahead gets its full lifetime from the moment this is noticed.
-func (d *Directory) valid(t *token, now time.Time) bool {
-	created := d.since.Past(t.ID, t.Created, now)
+func (r *roster) valid(t *token, now time.Time) bool {
+	created := r.since.Past(t.ID, t.Created, now)
 	return t.Revoked.IsZero() && now.Before(t.Expires.Add(created.Sub(t.Created)))
 }
 
@@ -106,12 +106,12 @@ func (d *Directory) CreateToken(
 	}
 	secret = newSecret()
 	var made Token
-	if err := d.decide(func() error {
-		a := d.account(name)
+	if err := d.ledger.decide(func() error {
+		a := d.roster.account(name)
 		if a == nil {
 			return noAccount(name)
 		}
-		t, err := d.newTerms(a, n)
+		t, err := d.roster.newTerms(a, n)
 		if err != nil {
 			return err
 		}
@@ -123,14 +123,14 @@ func (d *Directory) CreateToken(
 			e.Reason += " in " + strings.Join(t.Campaigns, ", ")
 		}
 		c := change{entries: []Entry{e}}
-		for _, id := range d.bygone(name) {
+		for _, id := range d.roster.bygone(name) {
 			c.values = append(c.values, removed(tokenKey+id))
 		}
 		c.values = append(c.values, value(tokenKey+e.Credential, tokenValue{Hash: keyOf(secret)}))
-		if err := d.commit(c); err != nil {
+		if err := d.ledger.commit(c); err != nil {
 			return err
 		}
-		made, err = d.madeToken(e.Credential)
+		made, err = d.roster.madeToken(e.Credential)
 		return err
 	}); err != nil {
 		return "", Token{}, err
@@ -139,23 +139,23 @@ func (d *Directory) CreateToken(
 }
 
 // madeToken returns a token that was just changed. Over a shared log it may be gone by now.
-func (d *Directory) madeToken(id string) (Token, error) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	t := d.state.tokens[id]
+func (r *roster) madeToken(id string) (Token, error) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	t := r.state.tokens[id]
 	if t == nil {
 		return Token{}, problem.New(problem.NotFound, "there is no token %q any more", shown(id))
 	}
-	return t.public(d.values), nil
+	return t.public(r.values), nil
 }
 
 // bygone returns the tokens of an account that are no longer listed; the audit log still has them.
 // The caller holds writing, and removes their values: that ends them.
-func (d *Directory) bygone(name string) (gone []string) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	now := d.now()
-	for id, t := range d.state.tokens {
+func (r *roster) bygone(name string) (gone []string) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	now := r.now()
+	for id, t := range r.state.tokens {
 		last := t.Expires
 		if !t.Revoked.IsZero() && t.Revoked.Before(last) {
 			last = t.Revoked
@@ -169,14 +169,14 @@ func (d *Directory) bygone(name string) (gone []string) {
 
 // newTerms validates the settings of a token. A scope that the account has nowhere is refused: it
 // would look like a right without being one.
-func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
-	now := d.now()
+func (r *roster) newTerms(a *account, n NewToken) (*Terms, error) {
+	now := r.now()
 	t := &Terms{
 		Name:      strings.TrimSpace(n.Name),
 		Scopes:    slices.Clone(n.Scopes),
 		Campaigns: slices.Clone(n.Campaigns),
 	}
-	lifetime := cmp.Or(n.Lifetime, d.o.TokenLifetime)
+	lifetime := cmp.Or(n.Lifetime, r.o.TokenLifetime)
 	t.Expires = now.Add(lifetime)
 	if a.Disabled {
 		return nil, disabled(a.Name)
@@ -226,11 +226,11 @@ func (d *Directory) newTerms(a *account, n NewToken) (*Terms, error) {
 			return nil, err
 		}
 	}
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
 	own := 0
-	for _, other := range d.state.tokens {
-		if other.Account == a.Name && d.valid(other, now) {
+	for _, other := range r.state.tokens {
+		if other.Account == a.Name && r.valid(other, now) {
 			own++
 		}
 	}
@@ -264,7 +264,7 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 			"not an API token of campaignd: those begin with %s", TokenPrefix).
 			With(problem.Remedy{Text: "make a token, or log in", Action: problem.LogIn})
 	}
-	t, a, why, err := d.sureToken(bearer)
+	t, a, why, err := d.ledger.sureToken(bearer)
 	if err != nil {
 		return Identity{}, err
 	}
@@ -273,28 +273,28 @@ func (d *Directory) AuthenticateToken(ctx context.Context, bearer string) (Ident
 		if t != nil {
 			e.Account, e.Credential = t.Account, t.ID
 		}
-		d.refuse(e)
+		d.ledger.refuse(e)
 		return Identity{}, noToken(why)
 	}
-	d.used(t.ID, from)
+	d.ledger.used(t.ID, from)
 	return t.identity(a, from), nil
 }
 
 // token returns the token that a bearer shows and its account, or why it is invalid. The reason is
 // for the audit log and for the bearer.
-func (d *Directory) token(bearer string) (t *token, a *account, why string) {
-	d.mu.RLock()
-	t = d.state.tokens[d.values.tokenOf[keyOf(bearer)]]
+func (r *roster) token(bearer string) (t *token, a *account, why string) {
+	r.mu.RLock()
+	t = r.state.tokens[r.values.tokenOf[keyOf(bearer)]]
 	if t != nil {
-		a = d.state.accounts[t.Account]
+		a = r.state.accounts[t.Account]
 	}
-	d.mu.RUnlock()
+	r.mu.RUnlock()
 	switch {
 	case t == nil:
 		why = "nobody knows this API token"
 	case !t.Revoked.IsZero():
 		why = "this API token was revoked"
-	case !d.valid(t, d.now()):
+	case !r.valid(t, r.now()):
 		why = "this API token has expired"
 	case a == nil || a.Disabled:
 		why = "the account of this API token is disabled"
@@ -328,27 +328,27 @@ func (t *token) identity(a *account, from string) Identity {
 
 // used notes the use of a token, if it can. The note is written lazily and at most once a minute:
 // programs make many requests, and losing it does no harm.
-func (d *Directory) used(id, from string) {
-	if d.lateUsed(id) == nil {
+func (l *ledger) used(id, from string) {
+	if l.roster.lateUsed(id) == nil {
 		return
 	}
-	d.writing.Lock()
-	defer d.writing.Unlock()
-	before := d.lateUsed(id)
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	before := l.roster.lateUsed(id)
 	if before == nil {
 		return
 	}
 	after := *before
-	after.Used, after.From = d.now(), from
-	_ = d.commit(change{values: []events.KeyValue{value(tokenKey+id, after)}, lazily: true})
+	after.Used, after.From = l.now(), from
+	_ = l.commit(change{values: []events.KeyValue{value(tokenKey+id, after)}, lazily: true})
 }
 
 // lateUsed returns the value of a token whose use must be noted now.
-func (d *Directory) lateUsed(id string) *tokenValue {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	used := d.values.tokens[id]
-	if used == nil || d.now().Sub(used.Used).Abs() < usedEvery {
+func (r *roster) lateUsed(id string) *tokenValue {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	used := r.values.tokens[id]
+	if used == nil || r.now().Sub(used.Used).Abs() < usedEvery {
 		return nil
 	}
 	return used
@@ -357,13 +357,13 @@ func (d *Directory) lateUsed(id string) *tokenValue {
 // Tokens returns the tokens of an account, the newest first, including, for some months, invalid
 // ones.
 func (d *Directory) Tokens(name string) []Token {
-	d.catchUp()
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+	d.ledger.catchUp()
+	d.roster.mu.RLock()
+	defer d.roster.mu.RUnlock()
 	var own []Token
-	for _, t := range d.state.tokens {
+	for _, t := range d.roster.state.tokens {
 		if t.Account == canonicalName(name) {
-			own = append(own, t.public(d.values))
+			own = append(own, t.public(d.roster.values))
 		}
 	}
 	slices.SortFunc(own, func(x, y Token) int {
@@ -374,20 +374,20 @@ func (d *Directory) Tokens(name string) []Token {
 
 // RevokeToken ends a token by its ID: the caller's own, or any for callers who may [Administer].
 func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (after Token, err error) {
-	d.mu.RLock()
+	d.roster.mu.RLock()
 	owner := ""
-	if t := d.state.tokens[id]; t != nil {
+	if t := d.roster.state.tokens[id]; t != nil {
 		owner = t.Account
 	}
-	d.mu.RUnlock()
+	d.roster.mu.RUnlock()
 	// A caller who may not revoke a token does not learn whether it exists either.
 	if err := d.ownOrAdmin(by, owner); err != nil {
 		return Token{}, err
 	}
-	err = d.decide(func() (err error) {
-		d.mu.RLock()
-		t := d.state.tokens[id]
-		d.mu.RUnlock()
+	err = d.ledger.decide(func() (err error) {
+		d.roster.mu.RLock()
+		t := d.roster.state.tokens[id]
+		d.roster.mu.RUnlock()
 		switch {
 		case t == nil:
 			return problem.New(problem.NotFound, "there is no token %q", shown(id))
@@ -396,10 +396,10 @@ func (d *Directory) RevokeToken(ctx context.Context, by Identity, id string) (af
 		}
 		e := by.entry(ctx, KindTokenRevoked, t.Account)
 		e.Credential = id
-		if err := d.commit(change{entries: []Entry{e}}); err != nil {
+		if err := d.ledger.commit(change{entries: []Entry{e}}); err != nil {
 			return err
 		}
-		after, err = d.madeToken(id)
+		after, err = d.roster.madeToken(id)
 		return err
 	})
 	return after, err
