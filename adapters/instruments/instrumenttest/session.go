@@ -49,7 +49,7 @@ type Session struct {
 	strays  int                   // lines of theirs that were reported
 }
 
-// fate is what became of a command: it was given to Start, which was confirmed or refused, and it
+// fate tells what became of a command: it was given to Start, which was confirmed or refused, and it
 // was waited for with all patience.
 type fate struct{ handed, accepted, refused, exhausted bool }
 

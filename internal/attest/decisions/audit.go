@@ -258,7 +258,7 @@ type auditor struct {
 	device     device
 }
 
-// batch is what was recorded at once.
+// batch holds the events that were recorded at once, as far as they were read.
 type batch struct {
 	first    events.Event
 	opening  events.Payload             // of that event

@@ -17,12 +17,12 @@ import (
 //
 //   - A process that changes something reads the log to its end, decides, and appends on condition
 //     of the sequence it has read. If another was quicker, it reads on and decides anew
-//     ([Directory.decide]).
-//   - A person is admitted by a state that was current less than a second ago ([Directory.fresh]):
+//     ([ledger.decide]).
+//   - A person is admitted by a state that was current less than a second ago ([ledger.fresh]):
 //     a revocation at one server takes effect at all within that time. If the database does not
 //     confirm it in time, the request fails: the accounts are not available.
 //   - A person unknown here may have logged in at another server a moment ago: the log is read once
-//     more before a refusal ([Directory.sure]).
+//     more before a refusal ([ledger.sure]).
 //
 // The log is followed, so that requests usually wait for none of this.
 
