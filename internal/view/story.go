@@ -71,7 +71,7 @@ func ending(r problem.Remedy, how How) string {
 // them in order, since it follows the definition, which says how compositions
 // are written.
 //
-// The methods in story_*.go put one kind of event into words each, and are found
+// The methods and functions in story_*.go put one kind of event into words each, and are found
 // by tellings; words for the forms of questions are found by [forms].
 type Story struct {
 	def *definition.Campaign
@@ -101,6 +101,11 @@ func tells[P events.Payload](tell func(*Story, events.Event, P) Entry) telling {
 	}
 }
 
+// says makes a telling from a function for one type of payload, whose words need the event alone.
+func says[P events.Payload](tell func(events.Event, P) Entry) telling {
+	return func(_ *Story, e events.Event, payload events.Payload) Entry { return tell(e, payload.(P)) }
+}
+
 // routine is a telling whose entries are shown only on request. They are the program's own acts all
 // the time; among them a person would not find those of people and instruments.
 func routine(tell telling) telling {
@@ -115,49 +120,49 @@ func routine(tell telling) telling {
 var tellings = map[events.Kind]telling{
 	events.KindCampaignDefined:   tells((*Story).campaignDefined),
 	events.KindCampaignAmended:   tells((*Story).campaignAmended),
-	events.KindCampaignPaused:    tells((*Story).campaignPaused),
-	events.KindCampaignResumed:   tells((*Story).campaignResumed),
-	events.KindCampaignStopped:   tells((*Story).campaignStopped),
-	events.KindCampaignCompleted: tells((*Story).campaignCompleted),
+	events.KindCampaignPaused:    says(campaignPaused),
+	events.KindCampaignResumed:   says(campaignResumed),
+	events.KindCampaignStopped:   says(campaignStopped),
+	events.KindCampaignCompleted: says(campaignCompleted),
 	events.KindRecoveryDone:      tells((*Story).recoveryDone),
-	events.KindAnchorsDeclared:   tells((*Story).anchorsDeclared),
-	events.KindNoteAdded:         tells((*Story).noteAdded),
-	events.KindFileAttached:      tells((*Story).fileAttached),
-	events.KindFileWithdrawn:     tells((*Story).fileWithdrawn),
+	events.KindAnchorsDeclared:   says(anchorsDeclared),
+	events.KindNoteAdded:         says(noteAdded),
+	events.KindFileAttached:      says(fileAttached),
+	events.KindFileWithdrawn:     says(fileWithdrawn),
 
 	events.KindQuestionAsked:      routine(tells((*Story).questionAsked)),
 	events.KindQuestionAnswered:   tells((*Story).questionAnswered),
 	events.KindQuestionSuperseded: tells((*Story).questionSuperseded),
 	events.KindQuestionContested:  tells((*Story).questionContested),
-	events.KindQuestionExpired:    tells((*Story).questionExpired),
-	events.KindQuestionWithdrawn:  tells((*Story).questionWithdrawn),
+	events.KindQuestionExpired:    says(questionExpired),
+	events.KindQuestionWithdrawn:  says(questionWithdrawn),
 	events.KindRegionExcluded:     tells((*Story).regionExcluded),
-	events.KindRegionAllowed:      tells((*Story).regionAllowed),
+	events.KindRegionAllowed:      says(regionAllowed),
 
 	events.KindExperimentRequested:  routine(tells((*Story).experimentRequested)),
-	events.KindExperimentDispatched: routine(tells((*Story).experimentDispatched)),
-	events.KindExperimentStarted:    routine(tells((*Story).experimentStarted)),
+	events.KindExperimentDispatched: routine(says(experimentDispatched)),
+	events.KindExperimentStarted:    routine(says(experimentStarted)),
 	events.KindExperimentMeasured:   tells((*Story).experimentMeasured),
-	events.KindQuantityArrived:      tells((*Story).quantityArrived),
+	events.KindQuantityArrived:      says(quantityArrived),
 	events.KindExperimentFailed:     tells((*Story).experimentFailed),
-	events.KindExperimentInfeasible: tells((*Story).experimentInfeasible),
-	events.KindExperimentDeferred:   tells((*Story).experimentDeferred),
-	events.KindExperimentCancelled:  tells((*Story).experimentCancelled),
-	events.KindExperimentUnresolved: tells((*Story).experimentUnresolved),
+	events.KindExperimentInfeasible: says(experimentInfeasible),
+	events.KindExperimentDeferred:   says(experimentDeferred),
+	events.KindExperimentCancelled:  says(experimentCancelled),
+	events.KindExperimentUnresolved: says(experimentUnresolved),
 	events.KindExperimentResolved:   tells((*Story).experimentResolved),
 	events.KindExperimentCorrected:  tells((*Story).experimentCorrected),
 	events.KindCancellationOrdered:  tells((*Story).cancellationOrdered),
-	events.KindCancellationAnswered: tells((*Story).cancellationAnswered),
+	events.KindCancellationAnswered: says(cancellationAnswered),
 	events.KindInstrumentAnswered:   tells((*Story).instrumentAnswered),
-	events.KindMeasurementsJudged:   routine(tells((*Story).measurementsJudged)),
-	events.KindMeasurementFlagged:   tells((*Story).measurementFlagged),
+	events.KindMeasurementsJudged:   routine(says(measurementsJudged)),
+	events.KindMeasurementFlagged:   says(measurementFlagged),
 	events.KindMeasurementCorrected: tells((*Story).measurementCorrected),
-	events.KindInstrumentStalled:    tells((*Story).instrumentStalled),
+	events.KindInstrumentStalled:    says(instrumentStalled),
 
-	events.KindModelFitted:    routine(tells((*Story).modelFitted)),
-	events.KindModelFitFailed: tells((*Story).modelFitFailed),
+	events.KindModelFitted:    routine(says(modelFitted)),
+	events.KindModelFitFailed: says(modelFitFailed),
 	events.KindTrustAdjusted:  routine(tells((*Story).trustAdjusted)),
-	events.KindDecisionMade:   routine(tells((*Story).decisionMade)),
+	events.KindDecisionMade:   routine(says(decisionMade)),
 	// What cannot be used is worth a line.
 	events.KindMethodAnswered: tells((*Story).methodAnswered),
 }

@@ -33,21 +33,21 @@ func (s *Story) campaignAmended(e events.Event, p *events.CampaignAmended) Entry
 }
 
 // The doer may be the engine, which pauses where a person is needed.
-func (s *Story) campaignPaused(e events.Event, p *events.CampaignPaused) Entry {
+func campaignPaused(e events.Event, p *events.CampaignPaused) Entry {
 	return Entry{Who: doer(e), Text: "paused the campaign", Reason: p.Reason}
 }
 
-func (s *Story) campaignResumed(e events.Event, p *events.CampaignResumed) Entry {
+func campaignResumed(e events.Event, p *events.CampaignResumed) Entry {
 	return Entry{Who: doer(e), Text: "resumed the campaign", Reason: p.Reason}
 }
 
-func (s *Story) campaignStopped(e events.Event, p *events.CampaignStopped) Entry {
+func campaignStopped(e events.Event, p *events.CampaignStopped) Entry {
 	return Entry{Who: doer(e), Text: "stopped the campaign", Reason: p.Reason}
 }
 
 // The detail is a sentence where the rule gave one; the reason alone is its
 // name.
-func (s *Story) campaignCompleted(_ events.Event, p *events.CampaignCompleted) Entry {
+func campaignCompleted(_ events.Event, p *events.CampaignCompleted) Entry {
 	reason := p.Detail
 	if reason == "" {
 		reason = p.Reason
@@ -73,7 +73,7 @@ func (s *Story) recoveryDone(_ events.Event, p *events.RecoveryDone) Entry {
 }
 
 // Anchors that replace earlier ones have a reason.
-func (s *Story) anchorsDeclared(_ events.Event, p *events.AnchorsDeclared) Entry {
+func anchorsDeclared(_ events.Event, p *events.AnchorsDeclared) Entry {
 	text := "declared " + format.Count(len(p.Points), "anchor")
 	if !p.Instead {
 		return Entry{Who: p.Expert, Text: text}
@@ -82,7 +82,7 @@ func (s *Story) anchorsDeclared(_ events.Event, p *events.AnchorsDeclared) Entry
 }
 
 // The note's text is its reason, so that it stands where reasons do.
-func (s *Story) noteAdded(e events.Event, p *events.NoteAdded) Entry {
+func noteAdded(e events.Event, p *events.NoteAdded) Entry {
 	text := "notes"
 	if p.About != "" {
 		text += " on " + p.About

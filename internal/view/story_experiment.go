@@ -19,11 +19,11 @@ func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequeste
 
 // It is recorded before the instrument is sent anything (intent before act),
 // hence “goes”.
-func (s *Story) experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
+func experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
 	return Entry{Text: p.Experiment + " goes to " + p.Instrument}
 }
 
-func (s *Story) experimentStarted(_ events.Event, p *events.ExperimentStarted) Entry {
+func experimentStarted(_ events.Event, p *events.ExperimentStarted) Entry {
 	return Entry{Text: p.Experiment + " has started"}
 }
 
@@ -41,7 +41,7 @@ func (s *Story) experimentMeasured(_ events.Event, p *events.ExperimentMeasured)
 }
 
 // It is a result, so that it has no who, like one.
-func (s *Story) quantityArrived(_ events.Event, p *events.QuantityArrived) Entry {
+func quantityArrived(_ events.Event, p *events.QuantityArrived) Entry {
 	of := p.Name() + " of " + p.Experiment
 	switch {
 	case p.Quantity != nil:
@@ -78,21 +78,21 @@ func (s *Story) given(m *events.Measurement) string {
 	return ", having given " + s.measured(m)
 }
 
-func (s *Story) experimentInfeasible(_ events.Event, p *events.ExperimentInfeasible) Entry {
+func experimentInfeasible(_ events.Event, p *events.ExperimentInfeasible) Entry {
 	return Entry{Text: p.Experiment + " cannot be done", Reason: p.Cause}
 }
 
 // Nothing moved, which distinguishes it from a failure.
-func (s *Story) experimentDeferred(_ events.Event, p *events.ExperimentDeferred) Entry {
+func experimentDeferred(_ events.Event, p *events.ExperimentDeferred) Entry {
 	return Entry{Text: p.Experiment + " did not take place and is to be tried again", Reason: p.Cause}
 }
 
-func (s *Story) experimentCancelled(_ events.Event, p *events.ExperimentCancelled) Entry {
+func experimentCancelled(_ events.Event, p *events.ExperimentCancelled) Entry {
 	return Entry{Text: p.Experiment + " was called off", Reason: p.Reason}
 }
 
 // It is the one event here that a person must act on.
-func (s *Story) experimentUnresolved(e events.Event, p *events.ExperimentUnresolved) Entry {
+func experimentUnresolved(e events.Event, p *events.ExperimentUnresolved) Entry {
 	lost, _ := lossOf(e, p)
 	return lost.entry(p.Experiment)
 }
@@ -126,7 +126,7 @@ var voided = map[events.Voided]string{
 }
 
 // The fate of the command is named only where the instrument began it.
-func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
+func cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
 	entry := Entry{Text: p.Experiment + " cannot begin any more: " + voided[p.By], Reason: p.Reason}
 	if p.By == events.VoidedByPower {
 		entry.Who = doer(e)
@@ -230,7 +230,7 @@ func valueChanged(v events.QuantityCorrected) (changes []string) {
 }
 
 // It names the comparisons and not their results: a doubt is an event of its own.
-func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
+func measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
 	if len(p.Expected) == 0 {
 		return Entry{Text: "no measurement can be compared with others yet"}
 	}
@@ -242,7 +242,7 @@ func (s *Story) measurementsJudged(_ events.Event, p *events.MeasurementsJudged)
 }
 
 // Some verdicts have a reason that is a sentence and needs nothing before it.
-func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
+func measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 	switch p.Verdict {
 	case events.VerdictElsewhere, events.VerdictSame:
 		return Entry{Text: p.Experiment, Reason: p.Reason}
@@ -253,7 +253,7 @@ func (s *Story) measurementFlagged(_ events.Event, p *events.MeasurementFlagged)
 }
 
 // Waited is in seconds.
-func (s *Story) instrumentStalled(e events.Event, p *events.InstrumentStalled) Entry {
+func instrumentStalled(e events.Event, p *events.InstrumentStalled) Entry {
 	lost, _ := lossOf(e, p)
 	return lost.entry(p.Experiment)
 }
@@ -262,11 +262,15 @@ func (s *Story) instrumentStalled(e events.Event, p *events.InstrumentStalled) E
 // computed from them, then the further ones, and the missing ones.
 func (s *Story) measured(m *events.Measurement) string {
 	var parts []string
-	if s.def != nil && s.def.Sought().Computed() {
+	var sought definition.Objective
+	if s.def != nil {
+		sought = s.def.Sought()
+	}
+	if sought.Computed() {
 		if value, ok := computed.Value(s.def, m); ok {
 			parts = append(parts, value.Name+" "+format.Result(value))
 		} else if why := computed.Undefined(s.def, m); why != "" {
-			parts = append(parts, "no value of "+s.def.Sought().Name+" ("+why+")")
+			parts = append(parts, "no value of "+sought.Name+" ("+why+")")
 		}
 	}
 	all := m.All()

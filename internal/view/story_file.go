@@ -9,7 +9,7 @@ import (
 
 // In this file are the events of files.
 
-func (s *Story) fileAttached(e events.Event, p *events.FileAttached) Entry {
+func fileAttached(e events.Event, p *events.FileAttached) Entry {
 	text := "attached " + AttachmentText(p.File, p.Attachment)
 	if p.Experiment != "" {
 		text += " to " + p.Experiment
@@ -17,7 +17,7 @@ func (s *Story) fileAttached(e events.Event, p *events.FileAttached) Entry {
 	return Entry{Who: doer(e), Text: text, Reason: p.Comment}
 }
 
-func (s *Story) fileWithdrawn(e events.Event, p *events.FileWithdrawn) Entry {
+func fileWithdrawn(e events.Event, p *events.FileWithdrawn) Entry {
 	text := "withdrew the file " + p.File
 	if p.Experiment != "" {
 		text += " of " + p.Experiment

@@ -9,11 +9,11 @@ import (
 
 // In this file are the events of models and decisions. All but a failed fit are routine:
 // [Story.settled] says what a decision means for the story.
-func (s *Story) modelFitted(_ events.Event, p *events.ModelFitted) Entry {
+func modelFitted(_ events.Event, p *events.ModelFitted) Entry {
 	return Entry{Text: Model(p.Of()) + " was fitted"}
 }
 
-func (s *Story) modelFitFailed(_ events.Event, p *events.ModelFitFailed) Entry {
+func modelFitFailed(_ events.Event, p *events.ModelFitFailed) Entry {
 	return Entry{Text: Model(p.Of()) + " could not be fitted", Reason: p.Cause}
 }
 
@@ -22,7 +22,7 @@ func (s *Story) trustAdjusted(_ events.Event, p *events.TrustAdjusted) Entry {
 		p.Expert, format.Short(p.From), format.Short(p.To))}
 }
 
-func (s *Story) decisionMade(_ events.Event, p *events.DecisionMade) Entry {
+func decisionMade(_ events.Event, p *events.DecisionMade) Entry {
 	return Entry{Text: p.Decision, Reason: Compared(p.Reason)}
 }
 

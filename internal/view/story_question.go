@@ -45,11 +45,11 @@ func (s *Story) questionContested(e events.Event, p *events.QuestionContested) E
 }
 
 // The campaign is its subject, since no one is to blame or to act.
-func (s *Story) questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
+func questionExpired(_ events.Event, p *events.QuestionExpired) Entry {
 	return Entry{Text: p.Question + " was not answered in time; the campaign goes on without"}
 }
 
-func (s *Story) questionWithdrawn(_ events.Event, p *events.QuestionWithdrawn) Entry {
+func questionWithdrawn(_ events.Event, p *events.QuestionWithdrawn) Entry {
 	return Entry{Text: p.Question + " is no longer asked", Reason: p.Reason}
 }
 
@@ -58,7 +58,7 @@ func (s *Story) regionExcluded(e events.Event, p *events.RegionExcluded) Entry {
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
 
-func (s *Story) regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
+func regionAllowed(e events.Event, p *events.RegionAllowed) Entry {
 	return Entry{Who: doer(e), Text: "takes the exclusion " + p.Exclusion + " back", Reason: p.Reason}
 }
 
