@@ -101,6 +101,17 @@ func (c *Campaign) ObjectiveOf(a Aim) Objective {
 // two to four; none where it seeks one value.
 func (c *Campaign) Tradeoff() []Aim { return c.Objective.Tradeoff }
 
+// Objectives are the quantities that are sought: those of a trade-off, or the only one.
+func (c *Campaign) Objectives() (all []Objective) {
+	for _, a := range c.Objective.Tradeoff {
+		all = append(all, c.ObjectiveOf(a))
+	}
+	if all == nil {
+		all = append(all, c.Sought())
+	}
+	return all
+}
+
 // Preferred are the quantities whose outcomes an expert compares; none where the
 // campaign seeks something else.
 func (c *Campaign) Preferred() []string {

@@ -73,6 +73,18 @@ func (c *Campaign) Declared() []QuantityDef {
 	return append([]QuantityDef{sought}, given...)
 }
 
+// DeclaredNames are the names of all quantities that an experiment measures, the objective first.
+func (c *Campaign) DeclaredNames() (names []string) {
+	for _, q := range c.Declared() {
+		if q.Name == c.Objective.Name {
+			names = append([]string{q.Name}, names...)
+		} else {
+			names = append(names, q.Name)
+		}
+	}
+	return names
+}
+
 // Awaits reports whether quantities arrive after their experiments have ended.
 func (c *Campaign) Awaits() bool {
 	return slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Later() })

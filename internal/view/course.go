@@ -168,11 +168,8 @@ func courseQuantities(def *definition.Campaign) (all []CourseQuantity) {
 
 func (c *Course) experiment(s *campaign.State, x *campaign.Experiment, log *Timeline) CourseExperiment {
 	out := CourseExperiment{
-		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: x.Parameters, Decision: x.Decision, Outside: x.Outside,
+		ID: x.ID, Status: x.Status, Origin: x.Origin, Parameters: madeIn(x), Decision: x.Decision, Outside: x.Outside,
 		Counts: x.Status == campaign.Measured && s.Counts(x) && s.AtTarget(x),
-	}
-	if x.Measurement != nil {
-		out.Parameters = x.Measurement.Actual
 	}
 	if x.Status == campaign.Measured {
 		out.Keeps = s.Keeps(x)

@@ -178,7 +178,7 @@ func later(def *definition.Campaign, name string) bool {
 
 // writeLater says which quantities are reported once they are there.
 func (s *Suggestion) writeLater(p *page) {
-	names := slices.DeleteFunc(measuredNames(s.definition), func(name string) bool { return !later(s.definition, name) })
+	names := slices.DeleteFunc(s.definition.DeclaredNames(), func(name string) bool { return !later(s.definition, name) })
 	if len(names) > 0 {
 		p.line("Tell %s in the same way, once known.", format.List(names...))
 	}
@@ -190,29 +190,15 @@ func Seeks(def *definition.Campaign) string {
 	if over := def.Preferred(); over != nil {
 		return "what is preferred of " + format.List(over...)
 	}
-	aims := def.Tradeoff()
-	if aims == nil {
-		return def.Sought().Goal + " " + def.Sought().Name
+	objectives := def.Objectives()
+	parts := make([]string, len(objectives))
+	for k, o := range objectives {
+		parts[k] = o.Goal + " " + o.Name
 	}
-	parts := make([]string, len(aims))
-	for k, a := range aims {
-		parts[k] = a.Goal + " " + a.Name
+	if len(parts) == 1 {
+		return parts[0]
 	}
 	return "trade off: " + strings.Join(parts, ", ")
-}
-
-// measuredNames are the quantities that an experiment is to give, the objective first.
-func measuredNames(def *definition.Campaign) []string {
-	var names []string
-	if !def.Sought().Computed() {
-		names = append(names, def.Sought().Name)
-	}
-	for _, q := range def.Declared() {
-		if q.Name != def.Sought().Name {
-			names = append(names, q.Name)
-		}
-	}
-	return names
 }
 
 // AlreadyText names the experiments that have measured a composition before: "measured
@@ -227,7 +213,7 @@ func AlreadyText(already []string) string {
 // writeExperiment writes the composition to measure, and why. Values have all the digits that are
 // needed to make the composition, which the rounded ones of a list have not.
 func (s *Suggestion) writeExperiment(p *page, measure string, x *SuggestedExperiment) {
-	p.line("%s %s as %s:", measure, format.List(measuredNames(s.definition)...), x.ID)
+	p.line("%s %s as %s:", measure, format.List(s.definition.DeclaredNames()...), x.ID)
 	width := 0
 	for _, par := range s.definition.Parameters {
 		width = max(width, len(par.Name))

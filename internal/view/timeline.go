@@ -1,15 +1,18 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Timeline is a campaign event by event, as its readers see it: the words for each event, and the
@@ -53,6 +56,9 @@ type Decided struct {
 	Gist string
 	// Prediction is that of the chosen candidate, nil without a model.
 	Prediction *events.Prediction
+	// Noise is the standard deviation of one measurement of the objective, as the fit inferred it; 0
+	// without a fit.
+	Noise float64
 	// Outcomes and Feasible are the predictions of several quantities there, and how probably the
 	// constraints would be kept.
 	Outcomes []events.QuantityPrediction
@@ -100,6 +106,9 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 			d.Prediction = chosen.Prediction
 			d.Outcomes = chosen.Outcomes
 			d.Feasible = chosen.Feasible
+		}
+		if p.Objective != nil {
+			d.Noise = p.Objective.Scale * math.Sqrt(p.Objective.Noise)
 		}
 		t.decisions = append(t.decisions, d)
 	case *events.ExperimentRequested:
@@ -158,6 +167,31 @@ func (t *Timeline) Decision(id string) (Decided, bool) {
 		return Decided{}, false
 	}
 	return t.decisions[n-1], true
+}
+
+// Predicted returns the model's prediction of an experiment before it was measured; nil without a
+// model. noise is the standard deviation of one measurement: as the measurement states it, else as
+// the definition does, else as the fit inferred it.
+func (t *Timeline) Predicted(s *campaign.State, x *campaign.Experiment) (p *events.Prediction, noise float64) {
+	made, _ := t.Decision(x.Decision)
+	if made.Prediction == nil {
+		return nil, 0
+	}
+	measured, _ := s.Value(x)
+	if given := cmp.Or(measured.SD, s.Definition.Sought().SD(measured.Value)); given != nil {
+		return made.Prediction, *given
+	}
+	return made.Prediction, made.Noise
+}
+
+// Why says why an experiment was chosen, in a sentence: by its decision, or else where it comes from.
+// The decision recorded it at the time: it is not an explanation found afterwards.
+func (t *Timeline) Why(s *campaign.State, x *campaign.Experiment) string {
+	if made, ok := t.Decision(x.Decision); ok {
+		return made.Reason
+	}
+	_, why := DecisionBehind(s, x.ID)
+	return Sentence(why)
 }
 
 // Review returns the last look back at the choice in a question, nil for none.

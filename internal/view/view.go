@@ -121,3 +121,25 @@ type Row struct {
 
 // rowf returns a row.
 func rowf(name, format string, args ...any) Row { return Row{name, fmt.Sprintf(format, args...)} }
+
+// Stop ends a sentence with a full stop where it has none; the first letter
+// stays, since a name may stand there.
+func Stop(text string) string {
+	text = strings.TrimSpace(text)
+	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
+		text += "."
+	}
+	return text
+}
+
+// Sentence begins a message with a capital letter and ends it with a full stop.
+func Sentence(text string) string {
+	text = Stop(text)
+	if text == "" {
+		return ""
+	}
+	if strings.ContainsAny(text[:1], "eq") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
+		return text // e7 is a name
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -21,7 +22,7 @@ import (
 // own.
 func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 	s := im.sheet
-	c := s.cell(row, columnExperiment)
+	c := s.cell(row, view.ColumnExperiment)
 	composed := im.composed(row)
 	if !im.def.Several() && (composed || !withoutCompositions(im.def, s.Header)) {
 		return nil, nil
@@ -55,21 +56,12 @@ func (im *Import) lacks(row Row, x *campaign.Experiment) bool {
 	if x.Status != campaign.Measured {
 		return false
 	}
-	for _, name := range im.measured() {
+	for _, name := range im.def.DeclaredNames() {
 		if _, ok := x.Measurement.Of(name); !ok && im.sheet.cell(row, name).text != "" && !im.leftOut(row, name) {
 			return true
 		}
 	}
 	return false
-}
-
-// measured returns the quantities that a row can hold values of.
-func (im *Import) measured() []string {
-	names := declaredNames(im.def)
-	if sought := im.def.Sought(); !sought.Computed() {
-		names = append([]string{sought.Name}, names...)
-	}
-	return names
 }
 
 // arrivals reads a row's values for an experiment. A value that the experiment has already
@@ -78,7 +70,7 @@ func (im *Import) arrivals(row Row, x *campaign.Experiment) (engine.Tell, Faults
 	s, tell := im.sheet, engine.Tell{Experiment: x.ID}
 	var faults Faults
 	said := false
-	for _, name := range im.measured() {
+	for _, name := range im.def.DeclaredNames() {
 		c := s.cell(row, name)
 		if c.text == "" {
 			continue

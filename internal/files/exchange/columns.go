@@ -8,13 +8,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/view"
 )
 
 // FurtherColumn is the name of the column of a further quantity.
-func FurtherColumn(name string) string { return furtherPrefix + name }
+func FurtherColumn(name string) string { return view.FurtherPrefix + name }
 
 // ColumnSD is the name of the column of the objective's standard deviation.
-const ColumnSD = columnSD
+const ColumnSD = view.ColumnSD
 
 // ParseColumn reads "salt (mol/kg)=salt": which column a table has under
 // another name. The name is behind the last equals sign. A heading may hold
@@ -27,7 +28,7 @@ func ParseColumn(text string) (column, name string, err error) {
 	if column == "" || name == "" {
 		return "", "", problem.New(problem.Invalid,
 			"%q does not say which column it is: write it as in salt (mol/kg)=salt, or viscosity (mPa s)=%sviscosity",
-			text, furtherPrefix)
+			text, view.FurtherPrefix)
 	}
 	return column, name, nil
 }
@@ -139,7 +140,7 @@ func (s *Sheet) checkHeader(def *definition.Campaign, form Form) error {
 // withoutCompositions reports whether a table names experiments, and has no column for
 // a parameter.
 func withoutCompositions(def *definition.Campaign, header []string) bool {
-	return slices.Contains(header, columnExperiment) && !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool {
+	return slices.Contains(header, view.ColumnExperiment) && !slices.ContainsFunc(def.Parameters, func(p definition.Parameter) bool {
 		return slices.Contains(header, p.Name)
 	})
 }

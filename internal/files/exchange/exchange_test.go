@@ -353,3 +353,19 @@ func TestFormulasAreText(t *testing.T) {
 		}
 	})
 }
+
+// Law: scripts find the columns of an earlier version's table under their names and in their places,
+// and a new one behind them all.
+func TestColumnsStayWhereTheyWere(t *testing.T) {
+	def := blends()
+	def.Quantities = []definition.QuantityDef{{Name: "price", From: "2 * a"}, {Name: "pH"}}
+	def.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: "pH <= 5"}}
+	further := &events.Measurement{Further: []definition.Quantity{{Name: "colour", Value: 1}}}
+	s := &campaign.State{Definition: &def, Experiments: []campaign.Experiment{{ID: "e1", Measurement: further}}}
+	was := "experiment status origin decision replicate a b t salt a_actual b_actual t_actual salt_actual =y unit sd " +
+		"pH unit_pH sd_pH further_colour unit_colour sd_colour missing left_out computed_price keeps_constraints " +
+		"excluded simulated requested_at ended_at cause"
+	if is := strings.Join(TableOf(s).Columns, " "); !strings.HasPrefix(is, was) {
+		t.Errorf("the columns are\n%s\nand were\n%s", is, was)
+	}
+}

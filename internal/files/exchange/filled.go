@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -22,14 +23,14 @@ import (
 
 // ofSheet reports whether a table is a run sheet.
 func (im *Import) ofSheet(header []string) bool {
-	return slices.Contains(header, columnCampaign) && slices.Contains(header, columnExperiment) &&
-		!slices.Contains(header, columnStatus)
+	return slices.Contains(header, columnCampaign) && slices.Contains(header, view.ColumnExperiment) &&
+		!slices.Contains(header, view.ColumnStatus)
 }
 
 // filledColumn reports whether a column is one that a run sheet has besides those of any table.
 // A parameter or quantity of the campaign with that name takes precedence.
 func (im *Import) filledColumn(name string, header []string) bool {
-	if !slices.Contains(header, columnExperiment) || slices.Contains(header, columnStatus) {
+	if !slices.Contains(header, view.ColumnExperiment) || slices.Contains(header, view.ColumnStatus) {
 		return false
 	}
 	switch name {
@@ -45,7 +46,7 @@ func (im *Import) filledColumn(name string, header []string) bool {
 // without a doubt; nil where the row is something else.
 func (im *Import) waiting(row Row) (*campaign.Experiment, Faults) {
 	s, state := im.sheet, im.Core.State()
-	c := s.cell(row, columnExperiment)
+	c := s.cell(row, view.ColumnExperiment)
 	x := state.Experiment(c.text)
 	if im.ofSheet(s.Header) {
 		of := s.cell(row, columnCampaign)
@@ -56,11 +57,11 @@ func (im *Import) waiting(row Row) (*campaign.Experiment, Faults) {
 			return nil, Faults{s.fault(row, c, fmt.Errorf("there is no experiment %q", c.text))}
 		case im.composed(row) && !im.asAsked(row, x):
 			return nil, Faults{s.Fault(row, fmt.Errorf(
-				"it has another composition than %s; leave that as it was, and say what was made in columns NAME%s", x.ID, actualEnding))}
+				"it has another composition than %s; leave that as it was, and say what was made in columns NAME%s", x.ID, view.ActualEnding))}
 		}
 		return x, nil
 	}
-	if x == nil || s.has(columnStatus) || !engine.ByHand(state, x) || im.composed(row) && !im.asAsked(row, x) {
+	if x == nil || s.has(view.ColumnStatus) || !engine.ByHand(state, x) || im.composed(row) && !im.asAsked(row, x) {
 		return nil, nil
 	}
 	return x, nil
@@ -90,7 +91,7 @@ func (im *Import) asAsked(row Row, x *campaign.Experiment) bool {
 
 // says reports whether a row gives any outcome of its experiment.
 func (im *Import) says(row Row) bool {
-	return im.cause(row) != "" || slices.ContainsFunc(im.measured(), func(name string) bool {
+	return im.cause(row) != "" || slices.ContainsFunc(im.def.DeclaredNames(), func(name string) bool {
 		return im.sheet.cell(row, name).text != ""
 	})
 }
@@ -111,7 +112,7 @@ func (im *Import) filled(row Row, x *campaign.Experiment) (engine.Tell, Faults) 
 	made := make(definition.Point)
 	maps.Copy(made, x.Parameters)
 	for _, par := range def.Parameters {
-		if c := s.cell(row, par.Name+actualEnding); c.text != "" {
+		if c := s.cell(row, par.Name+view.ActualEnding); c.text != "" {
 			v, err := valueIn(def, par.Name, c.text, s.comma)
 			if err != nil {
 				faults = append(faults, s.fault(row, c, err))
@@ -135,5 +136,5 @@ func (im *Import) closed(row Row, x *campaign.Experiment) (engine.Tell, Faults) 
 	if err == nil {
 		err = errors.New("it has ended")
 	}
-	return engine.Tell{}, Faults{im.sheet.fault(row, im.sheet.cell(row, columnExperiment), errors.New(im.Words.Clause(err)))}
+	return engine.Tell{}, Faults{im.sheet.fault(row, im.sheet.cell(row, view.ColumnExperiment), errors.New(im.Words.Clause(err)))}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -78,34 +79,34 @@ type Words struct {
 // exported is read again without a flag.
 func (im *Import) known(name string, header []string) bool {
 	switch name {
-	case columnStatus, columnUnit, columnSD, columnExcluded, columnSimulated:
+	case view.ColumnUnit, view.ColumnSD:
 		return true
-	case columnMissing, columnLeftOut:
+	case view.ColumnMissing, view.ColumnLeftOut:
 		return im.def.Several()
 	case im.def.Sought().Name: // of a formula it is not asked for
 		return true
 	}
 	if im.def.Several() {
-		for _, quantity := range im.measured() {
-			if name == quantity || name == furtherUnitPrefix+quantity || name == furtherSDPrefix+quantity {
+		for _, quantity := range im.def.DeclaredNames() {
+			if name == quantity || name == view.FurtherUnitPrefix+quantity || name == view.FurtherSDPrefix+quantity {
 				return true
 			}
 		}
 	}
-	if parameter, ok := strings.CutSuffix(name, actualEnding); ok {
+	if parameter, ok := strings.CutSuffix(name, view.ActualEnding); ok {
 		for _, par := range im.def.Parameters {
 			if par.Name == parameter {
 				return true
 			}
 		}
 	}
-	for _, prefix := range []string{furtherUnitPrefix, furtherSDPrefix} {
-		if of, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(header, furtherPrefix+of) {
+	for _, prefix := range []string{view.FurtherUnitPrefix, view.FurtherSDPrefix} {
+		if of, ok := strings.CutPrefix(name, prefix); ok && slices.Contains(header, view.FurtherPrefix+of) {
 			return true
 		}
 	}
-	return slices.Contains(recordColumns, name) || strings.HasPrefix(name, furtherPrefix) &&
-		name != furtherPrefix || strings.HasPrefix(name, computedPrefix) ||
+	return view.AboutExperiments(name) || strings.HasPrefix(name, view.FurtherPrefix) &&
+		name != view.FurtherPrefix || strings.HasPrefix(name, view.ComputedPrefix) ||
 		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name) || slices.Contains(im.Ignore, AllOthers) ||
 		im.filledColumn(name, header)
 }
@@ -115,7 +116,7 @@ func (im *Import) remedy() string {
 	return fmt.Sprintf(
 		"; one that has another name is told %s; a column of your own is kept as a note on each experiment %s, "+
 			"and left out %s; a further quantity is called %sNAME",
-		im.Words.Column, im.Words.Note, im.Words.Ignore, furtherPrefix)
+		im.Words.Column, im.Words.Note, im.Words.Ignore, view.FurtherPrefix)
 }
 
 // Read reads and checks the rows of a file of that name. Every fault is named,
@@ -165,14 +166,14 @@ func (im *Import) skip(row Row) string {
 	if x, faults := im.waiting(row); x != nil && faults == nil && !im.says(row) {
 		return "without a result"
 	}
-	status := im.sheet.cell(row, columnStatus).text
-	if im.sheet.has(columnStatus) && status != string(campaign.Measured) && !im.failed(row) {
+	status := im.sheet.cell(row, view.ColumnStatus).text
+	if im.sheet.has(view.ColumnStatus) && status != string(campaign.Measured) && !im.failed(row) {
 		if status == "" {
 			return "without a status"
 		}
 		return status
 	}
-	if im.sheet.cell(row, columnExcluded).text == "true" {
+	if im.sheet.cell(row, view.ColumnExcluded).text == "true" {
 		return "excluded from the models"
 	}
 	return im.open(row)
@@ -185,7 +186,7 @@ func (im *Import) open(row Row) string {
 	if !im.composed(row) || im.cause(row) != "" {
 		return ""
 	}
-	names, word := im.measured(), ""
+	names, word := im.def.DeclaredNames(), ""
 	if len(names) == 0 {
 		return ""
 	}
@@ -207,10 +208,10 @@ func (im *Import) open(row Row) string {
 
 // failed reports whether a row of its own failed but still gave a declared quantity.
 func (im *Import) failed(row Row) bool {
-	if im.sheet.cell(row, columnStatus).text != string(campaign.Failed) || !im.def.Several() || !im.composed(row) {
+	if im.sheet.cell(row, view.ColumnStatus).text != string(campaign.Failed) || !im.def.Several() || !im.composed(row) {
 		return false
 	}
-	return slices.ContainsFunc(im.measured(), func(name string) bool {
+	return slices.ContainsFunc(im.def.DeclaredNames(), func(name string) bool {
 		return im.sheet.cell(row, name).text != "" && !im.leftOut(row, name)
 	})
 }
@@ -255,14 +256,14 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	tell.Parameters, faults = s.point(def, row, "")
 	made := false // whether the row says what was made
 	for _, par := range def.Parameters {
-		made = made || s.cell(row, par.Name+actualEnding).text != ""
+		made = made || s.cell(row, par.Name+view.ActualEnding).text != ""
 	}
 	if made {
-		actual, wrong := s.point(def, row, actualEnding)
+		actual, wrong := s.point(def, row, view.ActualEnding)
 		tell.Actual, faults = actual, append(faults, wrong...)
 	}
 	if im.failed(row) {
-		tell.Failed = cmp.Or(s.cell(row, columnCause).text, "it failed")
+		tell.Failed = cmp.Or(s.cell(row, view.ColumnCause).text, "it failed")
 	}
 	faults = append(faults, im.values(row, &tell)...)
 	tell.Missing = im.missing(row)
@@ -270,7 +271,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 		at(s.cell(row, def.Sought().Name), errors.New("the row has no value in any of the quantities"))
 	}
 	faults = append(faults, im.extras(row, &tell)...)
-	if c := s.cell(row, columnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
+	if c := s.cell(row, view.ColumnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
 		at(c, fmt.Errorf("it was simulated, and this campaign measures; leave the row out, or %s",
 			im.Words.Anyway))
 	}
@@ -287,7 +288,7 @@ func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 		}
 	}
 	for _, name := range im.further {
-		c, deviation := s.cell(row, furtherPrefix+name), s.cell(row, furtherSDPrefix+name)
+		c, deviation := s.cell(row, view.FurtherPrefix+name), s.cell(row, view.FurtherSDPrefix+name)
 		if c.text == "" {
 			continue
 		}
@@ -295,7 +296,7 @@ func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 		var err error
 		q.Value, err = numberIn(name, c.text, s.comma)
 		at(c, err)
-		q.SD, err = optionalIn(furtherSDPrefix+name, deviation.text, s.comma)
+		q.SD, err = optionalIn(view.FurtherSDPrefix+name, deviation.text, s.comma)
 		at(deviation, err)
 		tell.Further = append(tell.Further, q)
 	}
@@ -313,7 +314,7 @@ func (im *Import) extras(row Row, tell *engine.Tell) (faults Faults) {
 // values reads a row's values of the measured quantities. The objective is the result's value,
 // unless a result names each of its quantities.
 func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
-	for _, name := range im.measured() {
+	for _, name := range im.def.DeclaredNames() {
 		if tell.Experiment != "" && im.sheet.cell(row, name).text == "" {
 			continue // the engine says what a result lacks
 		}
@@ -346,7 +347,7 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 			faults = append(faults, s.fault(row, c, err))
 		}
 	}
-	unit, err := im.columnOf(row, name, columnUnit, furtherUnitPrefix)
+	unit, err := im.columnOf(row, name, view.ColumnUnit, view.FurtherUnitPrefix)
 	at(unit, err)
 	q = definition.Quantity{Name: name, Unit: unit.text}
 	bare := c.text
@@ -357,7 +358,7 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 		err = fmt.Errorf("%w; where there is no value, leave the cell empty", err)
 	}
 	at(c, err)
-	deviation, err := im.columnOf(row, name, columnSD, furtherSDPrefix)
+	deviation, err := im.columnOf(row, name, view.ColumnSD, view.FurtherSDPrefix)
 	at(deviation, err)
 	q.SD, err = optionalIn(deviation.name, deviation.text, s.comma)
 	at(deviation, err)
@@ -387,13 +388,13 @@ func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, erro
 // it, or a word in place of the value, as "n.d.". A cell that is written otherwise says
 // nothing of any.
 func (im *Import) missing(row Row) (list []events.Missing) {
-	for _, part := range strings.Split(im.sheet.cell(row, columnMissing).text, "; ") {
+	for _, part := range strings.Split(im.sheet.cell(row, view.ColumnMissing).text, "; ") {
 		name, reason, ok := strings.Cut(part, ": ")
 		if ok && im.def.Several() && im.def.Quantity(name) != nil {
 			list = append(list, events.Missing{Name: name, Reason: reason})
 		}
 	}
-	for _, name := range im.measured() {
+	for _, name := range im.def.DeclaredNames() {
 		said := slices.ContainsFunc(list, func(m events.Missing) bool { return m.Name == name })
 		text := im.sheet.cell(row, name).text
 		if im.def.Several() && !said && text != "" && noResult(text) && !im.leftOut(row, name) {
@@ -405,17 +406,17 @@ func (im *Import) missing(row Row) (list []events.Missing) {
 
 // leftOut reports whether a row marks a quantity as left out of the models.
 func (im *Import) leftOut(row Row, name string) bool {
-	return slices.Contains(strings.Split(im.sheet.cell(row, columnLeftOut).text, ", "), name)
+	return slices.Contains(strings.Split(im.sheet.cell(row, view.ColumnLeftOut).text, ", "), name)
 }
 
 // unit is that of a further quantity in a row. The row's own unit takes precedence over the
 // caller's for the column, and that over the heading's; a heading counts only where the column
 // was renamed, since further_x (g) is a name.
 func (im *Import) unit(row Row, name string) string {
-	if unit := im.sheet.cell(row, furtherUnitPrefix+name).text; unit != "" {
+	if unit := im.sheet.cell(row, view.FurtherUnitPrefix+name).text; unit != "" {
 		return unit
 	}
-	column := im.sheet.Columns[slices.Index(im.sheet.Header, furtherPrefix+name)]
+	column := im.sheet.Columns[slices.Index(im.sheet.Header, view.FurtherPrefix+name)]
 	if _, renamed := im.Columns[column]; !renamed {
 		return ""
 	}
@@ -431,7 +432,7 @@ func (im *Import) unit(row Row, name string) string {
 // measurement.
 func furtherColumns(header []string) (names []string) {
 	for _, column := range header {
-		if name, ok := strings.CutPrefix(column, furtherPrefix); ok {
+		if name, ok := strings.CutPrefix(column, view.FurtherPrefix); ok {
 			names = append(names, name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/ground/units"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -55,7 +56,7 @@ func (r *Resolving) Read(file string, in io.Reader) ([]engine.Resolve, error) {
 	def := r.Core.State().Definition
 	r.im = &Import{Core: r.Core, def: def}
 	s, err := ReadSheet(def, file, in, Form{
-		required: []string{columnExperiment}, arrives: true, known: r.known,
+		required: []string{view.ColumnExperiment}, arrives: true, known: r.known,
 		remedy: fmt.Sprintf("; besides, %s, %s and the columns of a result are known", columnOutcome, columnReason),
 	})
 	if err != nil {
@@ -98,16 +99,16 @@ func (r *Resolving) known(name string, header []string) bool {
 // row reads a row's finding about its experiment, nil for none.
 func (r *Resolving) row(row Row) (*engine.Resolve, Faults) {
 	s := r.im.sheet
-	named := s.cell(row, columnExperiment)
+	named := s.cell(row, view.ColumnExperiment)
 	x := r.Core.State().Experiment(named.text)
 	said := s.cell(row, columnOutcome)
 	if said.text == "" {
 		said = s.cell(row, columnResolution)
 	}
-	valued := slices.ContainsFunc(r.im.measured(), func(name string) bool { return s.cell(row, name).text != "" })
+	valued := slices.ContainsFunc(r.im.def.DeclaredNames(), func(name string) bool { return s.cell(row, name).text != "" })
 	how := events.Resolution(said.text)
 	switch {
-	case how == "" && !valued && s.cell(row, columnMissing).text == "":
+	case how == "" && !valued && s.cell(row, view.ColumnMissing).text == "":
 		return nil, nil
 	case x == nil:
 		return nil, Faults{s.fault(row, named, fmt.Errorf("there is no experiment %q", named.text))}
@@ -139,7 +140,7 @@ func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve)
 	made := make(definition.Point)
 	maps.Copy(made, x.Parameters)
 	for _, par := range im.def.Parameters {
-		c := s.cell(row, par.Name+actualEnding)
+		c := s.cell(row, par.Name+view.ActualEnding)
 		if c.text == "" {
 			continue
 		}
@@ -155,7 +156,7 @@ func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve)
 	one.Missing = im.missing(row)
 	one.Further = tell.Further
 	if sought := im.def.Sought(); tell.Unit != "" && !units.Same(tell.Unit, sought.Unit) {
-		faults = append(faults, s.fault(row, s.cell(row, columnUnit), fmt.Errorf(
+		faults = append(faults, s.fault(row, s.cell(row, view.ColumnUnit), fmt.Errorf(
 			"%s is in %s, the campaign's in %s", sought.Name, tell.Unit, cmp.Or(sought.Unit, "no unit"))))
 	}
 	return faults

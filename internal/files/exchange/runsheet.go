@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -176,7 +177,7 @@ func Asked(def *definition.Campaign) (all []definition.QuantityDef) {
 // Headings hold the units.
 func (r *RunSheet) Table() *Table {
 	def := r.Definition
-	t := &Table{Columns: []string{columnCampaign, columnExperiment}}
+	t := &Table{Columns: []string{columnCampaign, view.ColumnExperiment}}
 	if r.Plate != nil {
 		t.Columns = append(t.Columns, columnWell)
 	}

@@ -50,7 +50,7 @@ const drawnChoices = 30
 // last; left is how many of them have no figures. The error is that of a figure
 // which cannot be drawn.
 func choicesOf(h *history) (all []choice, left int, err error) {
-	if !h.def.Measures() {
+	if !h.measures {
 		return nil, 0, nil // the table of comparisons says it
 	}
 	var asked []int

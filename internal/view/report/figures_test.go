@@ -110,7 +110,7 @@ func TestPredictionsComeFromDecisions(t *testing.T) {
 	h := newTrial(t, electrolyte(10)).run(nil).history()
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
-		p, noise := h.prediction(x)
+		p, noise := h.timeline.Predicted(h.state, x)
 		if x.Origin == events.OriginInitial {
 			if p != nil {
 				t.Errorf("%s of the initial design has a prediction", x.ID)

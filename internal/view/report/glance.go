@@ -115,28 +115,6 @@ func answerRowsOf(h *history, point definition.Point) (rows []answerRow) {
 	return rows
 }
 
-// bestAs says in which way an experiment is the best one; it is empty where it
-// is not. An experiment can be both.
-func (h *history) bestAs(id string) string {
-	byModel := h.summary.BestByModel != nil && h.summary.BestByModel.Experiment == id
-	measured := h.summary.BestMeasured != nil && h.summary.BestMeasured.Experiment == id
-	switch f := h.summary.Tradeoff; {
-	case f != nil && f.Compromise != nil && f.Compromise.Experiment == id:
-		return "compromise"
-	case f != nil && f.Member(id) != nil:
-		return "on the front"
-	case len(h.summary.Ranking) > 0 && h.summary.Ranking[0].Experiment == id:
-		return "preferred"
-	case byModel && measured:
-		return "best"
-	case byModel:
-		return "best by the model"
-	case measured:
-		return "best measured"
-	}
-	return ""
-}
-
 // numbersOf are the counts of the summary: experiments or comparisons against their budget, answers
 // by form, the gain, and the time taken.
 //
@@ -169,7 +147,7 @@ func numbersOf(h *history) []number {
 	}
 	spent := append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...)
 	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(spent, ", ")}}
-	if !h.def.Measures() {
+	if !h.measures {
 		budget := fmt.Sprintf("budget %d", h.def.Budget.Comparisons)
 		made := view.CampaignOf(h.core, view.Shown{}, "").Done
 		numbers = []number{{fmt.Sprint(made), "comparisons", budget}}

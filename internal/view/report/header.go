@@ -34,7 +34,7 @@ func statusText(h *history) string {
 			events.CompletedExhausted:  "every candidate has been measured or excluded",
 			events.CompletedIdentified: "the best composition is identified",
 		}
-		if !h.def.Measures() {
+		if !h.measures {
 			reasons[events.CompletedBudget] = "the budget of comparisons is spent"
 		}
 		// A reason that a newer program recorded is printed as it is.
@@ -74,7 +74,7 @@ func statusText(h *history) string {
 // A mixture is named before anything else: a report that calls a campaign real because its last
 // measurement was would be dangerous.
 func worldOf(h *history) (text, class string) {
-	if !h.def.Measures() { // only the experts' answers have a world
+	if !h.measures { // only the experts' answers have a world
 		switch {
 		case len(h.simulatedExpert) > 0 && h.peopleAnswered:
 			return "SIMULATED AND REAL MIXED", "mixed"
@@ -111,7 +111,7 @@ func factsOf(h *history) [][2]string {
 		{"goal", goal},
 		{"instrument", instrumentOf(h)},
 	}
-	if !h.def.Measures() {
+	if !h.measures {
 		facts = facts[:1] // nothing measures
 	}
 	var experts []string

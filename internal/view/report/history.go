@@ -1,10 +1,8 @@
 package report
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -29,13 +27,15 @@ import (
 // order of events. It is built by [read] and not changed afterwards, except diagnosis, advise,
 // target and triangle, which the caller sets before the page is made.
 type history struct {
-	core    *engine.Core
-	state   *campaign.State // of core
-	def     *definition.Campaign
-	sought  definition.Objective // the quantity that the campaign optimizes
-	model   *quantity.Model      // nil before the first fit, or where it cannot be rebuilt
-	summary engine.Summary
-	models  quantity.Models // of all quantities
+	core   *engine.Core
+	state  *campaign.State // of core
+	def    *definition.Campaign
+	sought definition.Objective // the quantity that the campaign optimizes
+	// measures is false of a campaign of comparisons, in which nothing is measured.
+	measures bool
+	model    *quantity.Model // nil before the first fit, or where it cannot be rebuilt
+	summary  engine.Summary
+	models   quantity.Models // of all quantities
 	// triangle are the components of a mixture to be drawn against each other. Default: the three
 	// that vary most.
 	triangle [3]string
@@ -55,7 +55,7 @@ type history struct {
 	progress  []progress  // the model's best after fits
 	standings []standing  // the experts' favorites, in campaigns of comparisons
 	// corrections, by experiment, in order.
-	corrections map[string][]correction
+	corrections map[string][]view.Line
 	amendments  []amendment
 	// incidents are failures, and take-overs.
 	incidents []view.Line
@@ -120,15 +120,6 @@ type progress struct {
 	doubtful bool
 }
 
-// correction is one of a measurement, or of the outcome itself; exactly one of
-// the two events is set.
-type correction struct {
-	*events.MeasurementCorrected
-	outcome *events.ExperimentCorrected
-	actor   string
-	time    time.Time
-}
-
 // amendment is a change of the definition, and who made it. The page shows it with its reason, next
 // to the changed parts.
 type amendment struct {
@@ -143,7 +134,7 @@ func read(ctx context.Context, in Input) (*history, error) {
 	h := &history{
 		core:            engine.NewCore(in.Registry),
 		timeline:        view.NewTimeline(),
-		corrections:     map[string][]correction{},
+		corrections:     map[string][]view.Line{},
 		simulatedExpert: map[string]bool{},
 	}
 	h.state = h.core.State()
@@ -164,6 +155,7 @@ func read(ctx context.Context, in Input) (*history, error) {
 	h.last = h.timeline.Lines[len(h.timeline.Lines)-1]
 	h.def = h.state.Definition
 	h.sought = h.def.Sought()
+	h.measures = h.def.Measures()
 	h.format = format.CompositionsToMake(h.def)
 	h.places = h.decimals()
 	// Decisions get their spots only now: how many share the step between two
@@ -256,18 +248,8 @@ func (h *history) take(
 		} else {
 			h.real++
 		}
-	case *events.MeasurementCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{
-			MeasurementCorrected: p,
-			actor:                by(e),
-			time:                 e.Time,
-		})
-	case *events.ExperimentCorrected:
-		h.corrections[p.Experiment] = append(h.corrections[p.Experiment], correction{
-			outcome: p,
-			actor:   by(e),
-			time:    e.Time,
-		})
+	case *events.MeasurementCorrected, *events.ExperimentCorrected:
+		h.corrections[line.Subject] = append(h.corrections[line.Subject], line)
 	}
 }
 
@@ -328,29 +310,6 @@ func (h *history) decision(id string) *decision {
 		}
 	}
 	return nil
-}
-
-// prediction returns the model's prediction of an experiment before it was measured; nil without a
-// model. noise is the standard deviation of one measurement in the objective's unit: as the
-// measurement states it, else as the definition does, else as the fit inferred it.
-func (h *history) prediction(x *campaign.Experiment) (p *events.Prediction, noise float64) {
-	d := h.decision(x.Decision)
-	if d == nil {
-		return nil, 0
-	}
-	c := d.Candidate(d.Chosen)
-	if c == nil || c.Prediction == nil {
-		return nil, 0
-	}
-	measured, _ := h.state.Value(x)
-	given := cmp.Or(measured.SD, h.sought.SD(measured.Value))
-	switch {
-	case given != nil:
-		noise = *given
-	case d.Objective != nil:
-		noise = d.Objective.Scale * math.Sqrt(d.Objective.Noise)
-	}
-	return c.Prediction, noise
 }
 
 // class returns how an experiment is drawn. Failure, exclusion and a constraint on outcomes

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/diagnose"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -106,7 +107,8 @@ type trustPart struct {
 
 // tablesPart are the experiments and the decisions.
 type tablesPart struct {
-	Unit          string // of the objective, in parentheses
+	Unit          string        // of the objective, in parentheses
+	Columns       []view.Column // of Measurements
 	Measurements  []group[measurementRow]
 	HasMeasured   bool
 	Decisions     []group[decisionRow]
@@ -171,12 +173,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 		Parameters:  h.def.Parameters,
 		Objective:   h.sought,
 		headPart:    headOf(h),
-		tablesPart: tablesPart{
-			Measurements:  measurementsOf(h),
-			HasMeasured:   len(s.Experiments) > 0,
-			Decisions:     decisionTable(h),
-			DecisionCount: len(h.decisions),
-		},
+		tablesPart:  measurementsOf(h),
 		notesPart: notesPart{
 			Notes: s.Notes, Files: counting(s.Files), Acts: h.acts, Exclusions: exclusionsOf(h),
 		},
@@ -202,7 +199,7 @@ func (h *history) page(ctx context.Context, store string) (*pageData, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if !h.def.Measures() {
+	if !h.measures {
 		d.duelsPart, err = duelsOf(ctx, h)
 		return d, err
 	}
@@ -234,7 +231,7 @@ func summaryOf(h *history, store string) (d summaryPart) {
 	d.Numbers, d.Warnings = numbersOf(h), warningsOf(h, store)
 	t := h.summary.Tradeoff
 	switch {
-	case !h.def.Measures():
+	case !h.measures:
 	case h.def.Tradeoff() == nil:
 		d.Convergence = figureConvergence(h)
 	case t != nil:
@@ -249,7 +246,7 @@ func summaryOf(h *history, store string) (d summaryPart) {
 func expertsOf(h *history) (d expertsPart, err error) {
 	d.AnyExperts = len(h.def.Experts) > 0 || len(h.state.Questions) > 0
 	d.Questions = questionRowsOf(h)
-	if d.Choices, d.ChoicesLeft, err = choicesOf(h); err != nil || !h.def.Measures() {
+	if d.Choices, d.ChoicesLeft, err = choicesOf(h); err != nil || !h.measures {
 		return d, err
 	}
 	d.Reviews = figureReviews(h)
@@ -316,7 +313,7 @@ func auditCommands(h *history, store string) []command {
 		commands = append(commands, command{"campaignd explain " + store + " " + h.decisions[n-1].Decision,
 			"explains one decision"})
 	}
-	if !h.def.Measures() {
+	if !h.measures {
 		return append(commands, command{"campaignd export " + store, "writes the comparisons as a table"})
 	}
 	return append(commands, command{"campaignd predict " + store + " --at points.csv",

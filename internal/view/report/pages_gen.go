@@ -938,9 +938,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString(`
 <div class="scroll"><table class="data">
 <thead><tr><th></th><th></th>`)
-				for _, dot126 := range dot.Parameters {
+				for _, dot126 := range dot.Columns {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot126.Name)
+					markup.Escape(w, dot126.Heading())
 					if dot127 := dot126.Unit; dot127 != "" {
 						w.WriteString("<small>")
 						markup.Escape(w, dot127)
@@ -948,15 +948,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString("</th>")
 				}
-				w.WriteString(`<th class="n">`)
-				markup.Escape(w, dot.Objective.Name)
-				w.WriteString("<small>")
-				markup.Escape(w, dot.Objective.Unit)
-				w.WriteString(`</small></th><th class="n">predicted ± sd<small>`)
-				markup.Escape(w, dot.Objective.Unit)
-				w.WriteString(`</small></th><th class="n">residual<small>`)
-				markup.Escape(w, dot.Objective.Unit)
-				w.WriteString(`</small></th><th>why it was chosen</th><th>ended <small>UTC</small></th></tr></thead>
+				w.WriteString(`<th>why it was chosen</th></tr></thead>
 <tbody>`)
 				for _, dot129 := range dot124.Rows {
 					w.WriteString(`<tr id="`)
@@ -981,57 +973,32 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					w.WriteString(`</th>
 `)
 					for _, dot132 := range dot129.Cells {
-						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot132.Value)
-						if dot133 := dot132.Asked; dot133 != "" {
-							w.WriteString("<small>asked ")
+						w.WriteString(`<td class="`)
+						markup.Escape(w, dot132.Class)
+						w.WriteString(`">`)
+						markup.Escape(w, dot132.Text)
+						if dot133 := dot132.Below; dot133 != "" {
+							w.WriteString("<small>")
 							markup.Escape(w, dot133)
 							w.WriteString("</small>")
 						}
 						w.WriteString("</td>")
 					}
-					w.WriteString("\n")
-					if dot129.Note != "" {
-						w.WriteString(`<td class="note" colspan="1">`)
-						markup.Escape(w, dot129.Note)
-						w.WriteString("</td>")
-					} else {
-						w.WriteString(`<td class="n value">`)
-						markup.Escape(w, dot129.Value)
-						if dot134 := dot129.Further; dot134 != "" {
-							w.WriteString("<small>")
-							markup.Escape(w, dot134)
-							w.WriteString("</small>")
-						}
-						w.WriteString("</td>")
-					}
 					w.WriteString(`
-<td class="n">`)
-					markup.Escape(w, dot129.Prediction)
-					w.WriteString(`</td><td class="n`)
-					if dot129.Surprise {
-						w.WriteString(" surprise")
-					}
-					w.WriteString(`">`)
-					markup.Escape(w, dot129.Residual)
-					w.WriteString(`</td>
 <td class="why">`)
 					markup.Escape(w, dot129.Why)
-					if dot135 := dot129.Decision; dot135 != "" {
+					if dot134 := dot129.Decision; dot134 != "" {
 						w.WriteString(` <a href="#`)
-						markup.Escape(w, markup.URLEscape(dot135))
+						markup.Escape(w, markup.URLEscape(dot134))
 						w.WriteString(`">`)
-						markup.Escape(w, dot135)
+						markup.Escape(w, dot134)
 						w.WriteString("</a>")
 					}
-					for _, dot137 := range dot129.Marks {
+					for _, dot136 := range dot129.Marks {
 						w.WriteString(`<span class="mark">`)
-						markup.Escape(w, dot137)
+						markup.Escape(w, dot136)
 						w.WriteString("</span>")
 					}
-					w.WriteString(`</td>
-<td class="time">`)
-					markup.Escape(w, dot129.Time)
 					w.WriteString(`</td></tr>
 `)
 				}
@@ -1042,7 +1009,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 			}
 			w.WriteString(`
-<p class="caption">Compositions are as made; “asked” says where that differs from what was asked for. Predictions are the model's before the measurement, without noise. A residual in bold is more than two standard deviations, noise included.</p>
+<p class="caption">Compositions are as made; “asked” says where that differs from what was asked for. Predictions are the model's before the measurement, mean ± sd, without noise. A residual in bold is more than two standard deviations, noise included.</p>
 `)
 		} else {
 			w.WriteString(`<p class="empty">No experiment has been requested yet.</p>`)
@@ -1058,64 +1025,64 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 	if dot.DecisionCount != 0 {
 		w.WriteString("\n")
-		for _, dot139 := range dot.Decisions {
-			if dot139.Title != "" {
+		for _, dot138 := range dot.Decisions {
+			if dot138.Title != "" {
 				w.WriteString(`<details class="stretch"`)
-				if dot139.Open {
+				if dot138.Open {
 					w.WriteString(" open")
 				}
 				w.WriteString("><summary>")
-				markup.Escape(w, dot139.Title)
+				markup.Escape(w, dot138.Title)
 				w.WriteString("</summary>")
 			}
 			w.WriteString(`
 <div class="decisions">`)
-			for _, dot141 := range dot139.Rows {
+			for _, dot140 := range dot138.Rows {
 				w.WriteString(`<details class="decision" id="`)
-				markup.Escape(w, dot141.ID)
+				markup.Escape(w, dot140.ID)
 				w.WriteString(`">
 <summary><span class="id">`)
-				markup.Escape(w, dot141.ID)
+				markup.Escape(w, dot140.ID)
 				w.WriteString(`</span><span class="action `)
-				markup.Escape(w, dot141.Action)
+				markup.Escape(w, dot140.Action)
 				w.WriteString(`">`)
-				markup.Escape(w, dot141.Action)
+				markup.Escape(w, dot140.Action)
 				w.WriteString(`</span><span class="rule">`)
-				markup.Escape(w, dot141.Rule)
+				markup.Escape(w, dot140.Rule)
 				w.WriteString(`</span><span class="reason">`)
-				markup.Escape(w, dot141.Reason)
-				if dot142 := dot141.Answer; dot142 != "" {
+				markup.Escape(w, dot140.Reason)
+				if dot141 := dot140.Answer; dot141 != "" {
 					w.WriteString(" <em>→ ")
-					markup.Escape(w, dot142)
+					markup.Escape(w, dot141)
 					w.WriteString("</em>")
 				}
 				w.WriteString(`</span><span class="led">`)
-				if dot143 := dot141.Experiment; dot143 != "" {
+				if dot142 := dot140.Experiment; dot142 != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot143))
+					markup.Escape(w, markup.URLEscape(dot142))
 					w.WriteString(`">`)
-					markup.Escape(w, dot143)
+					markup.Escape(w, dot142)
 					w.WriteString("</a>")
 				}
-				if dot.Duels && dot141.Question != "" {
+				if dot.Duels && dot140.Question != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot141.Question))
+					markup.Escape(w, markup.URLEscape(dot140.Question))
 					w.WriteString(`">`)
-					markup.Escape(w, dot141.Question)
+					markup.Escape(w, dot140.Question)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot141.Question)
+					markup.Escape(w, dot140.Question)
 				}
 				w.WriteString(`</span></summary>
 <div class="weighed">
 `)
-				if len(dot141.Candidates) > 0 {
+				if len(dot140.Candidates) > 0 {
 					w.WriteString(`<div class="scroll"><table class="data"><thead><tr><th>candidate</th>`)
-					for _, dot145 := range dot.Parameters {
+					for _, dot144 := range dot.Parameters {
 						w.WriteString(`<th class="n">`)
-						markup.Escape(w, dot145.Name)
+						markup.Escape(w, dot144.Name)
 						w.WriteString("<small>")
-						markup.Escape(w, dot145.Unit)
+						markup.Escape(w, dot144.Unit)
 						w.WriteString("</small></th>")
 					}
 					if dot.Duels {
@@ -1129,80 +1096,80 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString(`<th class="n">acquisition<small>standardized, smaller is better</small></th></tr></thead>
 <tbody>`)
-					for _, dot147 := range dot141.Candidates {
+					for _, dot146 := range dot140.Candidates {
 						w.WriteString("<tr")
-						if dot147.Chosen {
+						if dot146.Chosen {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(`><th scope="row">`)
-						markup.Escape(w, dot147.Name)
-						if dot147.Chosen {
+						markup.Escape(w, dot146.Name)
+						if dot146.Chosen {
 							w.WriteString("<em>chosen</em>")
 						}
 						w.WriteString("</th>")
-						for _, dot149 := range dot147.Cells {
+						for _, dot148 := range dot146.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot149)
+							markup.Escape(w, dot148)
 							w.WriteString("</td>")
 						}
 						if dot.Duels {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot147.Score)
+							markup.Escape(w, dot146.Score)
 							w.WriteString("</td>")
 						} else {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot147.Prediction)
+							markup.Escape(w, dot146.Prediction)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot147.Bounds)
+							markup.Escape(w, dot146.Bounds)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot147.Belief)
+							markup.Escape(w, dot146.Belief)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot147.Acquisition)
+						markup.Escape(w, dot146.Acquisition)
 						w.WriteString("</td></tr>")
 					}
 					w.WriteString("</tbody></table></div>")
 				}
 				w.WriteString("\n")
-				if dot150 := dot141.Tests; len(dot150) > 0 {
+				if dot149 := dot140.Tests; len(dot149) > 0 {
 					w.WriteString(`<ul class="tests">`)
-					for _, dot152 := range dot150 {
+					for _, dot151 := range dot149 {
 						w.WriteString(`<li class="`)
-						if dot152.Holds {
+						if dot151.Holds {
 							w.WriteString("holds")
 						} else {
 							w.WriteString("fails")
 						}
 						w.WriteString(`">`)
-						markup.Escape(w, dot152.Name)
+						markup.Escape(w, dot151.Name)
 						w.WriteString(": ")
-						markup.Escape(w, dot152.Compared)
+						markup.Escape(w, dot151.Compared)
 						w.WriteString(" <b>")
-						markup.Escape(w, dot152.Answer)
+						markup.Escape(w, dot151.Answer)
 						w.WriteString("</b></li>")
 					}
 					w.WriteString("</ul>")
 				}
 				w.WriteString(`
 <p class="small">`)
-				for i153, f154 := range dot141.Facts {
-					if i153 != 0 {
+				for i152, f153 := range dot140.Facts {
+					if i152 != 0 {
 						w.WriteString(" · ")
 					}
-					markup.Escape(w, f154[0])
+					markup.Escape(w, f153[0])
 					w.WriteString(": ")
-					markup.Escape(w, f154[1])
+					markup.Escape(w, f153[1])
 				}
 				w.WriteString(" · ")
-				markup.Escape(w, dot141.Time)
+				markup.Escape(w, dot140.Time)
 				w.WriteString(` UTC</p>
 </div></details>
 `)
 			}
 			w.WriteString(`</div>
 `)
-			if dot139.Title != "" {
+			if dot138.Title != "" {
 				w.WriteString("</details>")
 			}
 		}
@@ -1220,48 +1187,48 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="notes">
 <h2>Notes and changes</h2>
 `)
-		if dot155 := dot.Exclusions; len(dot155) > 0 {
+		if dot154 := dot.Exclusions; len(dot154) > 0 {
 			w.WriteString(`<h3>Excluded, and left out since</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot157 := range dot155 {
+			for _, dot156 := range dot154 {
 				w.WriteString(`<tr id="`)
-				markup.Escape(w, dot157.ID)
+				markup.Escape(w, dot156.ID)
 				w.WriteString(`"><th scope="row">`)
-				markup.Escape(w, dot157.ID)
+				markup.Escape(w, dot156.ID)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot157.Region)
+				markup.Escape(w, dot156.Region)
 				w.WriteString(`</td><td class="why">`)
-				markup.Escape(w, dot157.Reason)
+				markup.Escape(w, dot156.Reason)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot157.Actor)
+				markup.Escape(w, dot156.Actor)
 				w.WriteString(`</td><td class="time">`)
-				markup.Escape(w, dot157.Time)
+				markup.Escape(w, dot156.Time)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		if dot158 := dot.Acts; len(dot158) > 0 {
+		if dot157 := dot.Acts; len(dot157) > 0 {
 			w.WriteString(`<h3>What people did, and why</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot160 := range dot158 {
+			for _, dot159 := range dot157 {
 				w.WriteString(`<tr><td class="time">`)
-				markup.Escape(w, dot160.Time)
+				markup.Escape(w, dot159.Time)
 				w.WriteString(`</td><th scope="row">`)
-				markup.Escape(w, dot160.Actor)
+				markup.Escape(w, dot159.Actor)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot160.Text)
-				if dot161 := dot160.About; dot161 != "" {
+				markup.Escape(w, dot159.Text)
+				if dot160 := dot159.About; dot160 != "" {
 					w.WriteString(` <a href="#`)
-					markup.Escape(w, markup.URLEscape(dot161))
+					markup.Escape(w, markup.URLEscape(dot160))
 					w.WriteString(`">`)
-					markup.Escape(w, dot161)
+					markup.Escape(w, dot160)
 					w.WriteString("</a>")
 				}
 				w.WriteString(`</td><td class="why">`)
-				if dot162 := dot160.Reason; dot162 != "" {
+				if dot161 := dot159.Reason; dot161 != "" {
 					w.WriteString("“")
-					markup.Escape(w, dot162)
+					markup.Escape(w, dot161)
 					w.WriteString("”")
 				}
 				w.WriteString("</td></tr>")
@@ -1269,47 +1236,47 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		for _, dot164 := range dot.Notes {
+		for _, dot163 := range dot.Notes {
 			w.WriteString("<blockquote><p>")
-			markup.Escape(w, dot164.Text)
+			markup.Escape(w, dot163.Text)
 			w.WriteString("</p><footer>")
-			markup.Escape(w, dot164.Actor)
+			markup.Escape(w, dot163.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot.Date(dot164.Time))
+			markup.Escape(w, dot.Date(dot163.Time))
 			w.WriteString(" UTC")
-			if dot165 := dot164.About; dot165 != "" {
+			if dot164 := dot163.About; dot164 != "" {
 				w.WriteString(`, about <a href="#`)
-				markup.Escape(w, markup.URLEscape(dot165))
+				markup.Escape(w, markup.URLEscape(dot164))
 				w.WriteString(`">`)
-				markup.Escape(w, dot165)
+				markup.Escape(w, dot164)
 				w.WriteString("</a>")
 			}
 			w.WriteString("</footer></blockquote>")
 		}
 		w.WriteString("\n")
-		for _, dot167 := range dot.Amendments {
+		for _, dot166 := range dot.Amendments {
 			w.WriteString(`<blockquote class="amendment"><p>The definition was changed`)
-			if dot168 := dot167.Reason; dot168 != "" {
+			if dot167 := dot166.Reason; dot167 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot168)
+				markup.Escape(w, dot167)
 			}
 			w.WriteString(`</p>
 <ul>`)
-			for _, dot170 := range dot167.Changes {
+			for _, dot169 := range dot166.Changes {
 				w.WriteString("<li><code>")
-				markup.Escape(w, dot170.Path)
+				markup.Escape(w, dot169.Path)
 				w.WriteString("</code>: ")
-				if dot171 := dot170.From; dot171 != "" {
+				if dot170 := dot169.From; dot170 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot171)
+					markup.Escape(w, dot170)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
 				}
 				w.WriteString(" → ")
-				if dot172 := dot170.To; dot172 != "" {
+				if dot171 := dot169.To; dot171 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot172)
+					markup.Escape(w, dot171)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
@@ -1317,9 +1284,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("</li>")
 			}
 			w.WriteString("</ul><footer>")
-			markup.Escape(w, dot167.Actor)
+			markup.Escape(w, dot166.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot167.Time)
+			markup.Escape(w, dot166.Time)
 			w.WriteString(" UTC</footer></blockquote>")
 		}
 		w.WriteString(`
@@ -1328,45 +1295,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot173 := dot.Files; len(dot173) > 0 {
+	if dot172 := dot.Files; len(dot172) > 0 {
 		w.WriteString(`<section id="files">
 <h2>Files</h2>
 <p class="caption">They are kept with the campaign, not in this page; the digest says which bytes they had.</p>
 <div class="scroll"><table class="data acts"><tbody>`)
-		for _, dot175 := range dot173 {
+		for _, dot174 := range dot172 {
 			w.WriteString(`<tr id="`)
-			markup.Escape(w, dot175.ID)
+			markup.Escape(w, dot174.ID)
 			w.WriteString(`"><th scope="row">`)
-			markup.Escape(w, dot175.ID)
+			markup.Escape(w, dot174.ID)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot175.Name)
-			if dot176 := dot175.Quantity; dot176 != "" {
+			markup.Escape(w, dot174.Name)
+			if dot175 := dot174.Quantity; dot175 != "" {
 				w.WriteString(", of ")
-				markup.Escape(w, dot176)
+				markup.Escape(w, dot175)
 			}
 			w.WriteString("</td><td>")
-			if dot177 := dot175.Experiment; dot177 != "" {
+			if dot176 := dot174.Experiment; dot176 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot177))
+				markup.Escape(w, markup.URLEscape(dot176))
 				w.WriteString(`">`)
-				markup.Escape(w, dot177)
+				markup.Escape(w, dot176)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("the campaign")
 			}
 			w.WriteString(`</td><td class="why">`)
-			markup.Escape(w, dot175.Comment)
+			markup.Escape(w, dot174.Comment)
 			w.WriteString("</td><td>")
-			if dot175.Kept() {
-				markup.Escape(w, dot175.Digest)
+			if dot174.Kept() {
+				markup.Escape(w, dot174.Digest)
 			} else {
 				w.WriteString("stays at ")
-				markup.Escape(w, dot175.URI)
+				markup.Escape(w, dot174.URI)
 			}
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot175.Actor)
+			markup.Escape(w, dot174.Actor)
 			w.WriteString(`</td><td class="time">`)
-			markup.Escape(w, dot.Date(dot175.Time))
+			markup.Escape(w, dot.Date(dot174.Time))
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>
@@ -1384,11 +1351,11 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.LastTime)
 	w.WriteString(` UTC. The log itself can be checked, and every decision made again:</p>
 <table class="commands">`)
-	for _, dot179 := range dot.Audit {
+	for _, dot178 := range dot.Audit {
 		w.WriteString("<tr><td><code>")
-		markup.Escape(w, dot179.Line)
+		markup.Escape(w, dot178.Line)
 		w.WriteString("</code></td><td>")
-		markup.Escape(w, dot179.Purpose)
+		markup.Escape(w, dot178.Purpose)
 		w.WriteString("</td></tr>")
 	}
 	w.WriteString(`</table>
@@ -1396,15 +1363,15 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.Digest)
 	w.WriteString(`</code></p>
 `)
-	if dot180 := dot.Checkpoint; dot180 != "" {
+	if dot179 := dot.Checkpoint; dot179 != "" {
 		w.WriteString(`<p class="small">Checkpoint of the log when this page was written. <code>campaignd audit --since</code> with these lines in a file finds also a store that was rewritten whole or replaced by an older copy:</p><pre>`)
-		markup.Escape(w, dot180)
+		markup.Escape(w, dot179)
 		w.WriteString("</pre>")
 	}
 	w.WriteString("\n")
-	if dot181 := dot.DefinitionText; dot181 != "" {
+	if dot180 := dot.DefinitionText; dot180 != "" {
 		w.WriteString(`<details class="source"><summary>The campaign file as it was read</summary><pre>`)
-		markup.Escape(w, dot181)
+		markup.Escape(w, dot180)
 		w.WriteString("</pre></details>")
 	}
 	w.WriteString(`

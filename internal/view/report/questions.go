@@ -94,7 +94,7 @@ func (h *history) answerText(q *campaign.Question) string {
 		if len(q.Options) > 2 {
 			return strings.Join(letters, ", ")
 		}
-		if c := q.Winner().Candidate; c != "" && h.def.Measures() { // "first" and "second" say nothing
+		if c := q.Winner().Candidate; c != "" && h.measures { // "first" and "second" say nothing
 			letters[0] += " (" + c + ")"
 		}
 		return letters[0]

@@ -201,8 +201,8 @@ func TestEveryState(t *testing.T) {
 			func(t *testing.T) *trial { return newTrial(t, polynomial(10, 14)).run(bowl(polynomial(10, 14))) },
 			map[string]string{"slice-10": "x10", "heat-mean": "Expected"}},
 		{"troubled", troubled,
-			map[string]string{"notes": "the pump was noisy", "measurements": "excluded from the model",
-				"e2": "corrected from"}},
+			map[string]string{"notes": "the pump was noisy", "measurements": ": ada excluded e",
+				"e2": "ada corrected e2 from"}},
 	}
 	for _, s := range states {
 		t.Run(s.name, func(t *testing.T) {

@@ -61,13 +61,10 @@ func slicesOfOthers(h *history) (all []quantitySlices, err error) {
 
 // quantity is a declared quantity as an objective; without a goal where it has none.
 func (h *history) quantity(name string) definition.Objective {
-	for _, a := range h.def.Tradeoff() {
-		if a.Name == name {
-			return h.def.ObjectiveOf(a)
+	for _, o := range h.def.Objectives() {
+		if o.Name == name {
+			return o
 		}
-	}
-	if h.sought.Name == name {
-		return h.sought
 	}
 	o := definition.Objective{Name: name}
 	if q := h.def.Quantity(name); q != nil {

@@ -3,40 +3,23 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"math"
 	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// cell is a parameter's value; Asked is set where the requested value differs. The value as made
-// comes first, since that one was measured.
-type cell struct{ Value, Asked string }
-
-// measurementRow is one experiment, with or without a measurement. All texts
-// are finished; values are in the objective's unit.
+// measurementRow is one experiment, with or without a measurement. All texts are finished.
 type measurementRow struct {
-	ID         string
-	Symbol     template.HTML
-	Best       string // in which way it is the best
-	Cells      []cell // as made, by parameter
-	Value      string
-	Note       string // instead of a value: failed, running, …
-	Prediction string // before it was measured, mean ± sd; empty without a model
-	Residual   string // measured minus predicted
-	// Surprise is set where the residual is more than two standard deviations,
-	// those of the prediction and of the measurement's noise together.
-	Surprise bool
-	Why      string // why it was chosen
+	ID       string
+	Symbol   template.HTML
+	Best     string      // in which way it is the best
+	Cells    []view.Cell // by column; that of the objective says why a value is missing
+	Why      string      // why it was chosen
 	Decision string
-	Time     string
 	Marks    []string // corrected, excluded, …
-	Further  string   // quantities measured along with it, and those that are missing
 	Dim      bool     // drawn faintly: it does not count
 }
 
@@ -75,97 +58,40 @@ func folded[R any](rows []R, most int, id func(*R) string) (groups []group[R]) {
 // measurementsOf returns the table of all experiments, folded where it is long.
 // Symbols are drawn once for each class: each is a small SVG, and a table may
 // have thousands of rows.
-func measurementsOf(h *history) []group[measurementRow] {
+//
+// A row without a measurement shows the requested composition and why it has no value.
+func measurementsOf(h *history) tablesPart {
 	var symbols [classes]template.HTML
 	for k := range classes {
 		symbols[k] = h.symbol(k)
 	}
+	fixed := func(v float64) string { return format.Fixed(v, h.places) }
+	table := view.ExperimentsFor(h.state, view.InReport, h.timeline, h.format, fixed)
+	sought := slices.IndexFunc(table.Columns, func(c view.Column) bool { return c.Sought })
 	rows := make([]measurementRow, len(h.state.Experiments))
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
-		rows[i] = measurementRowOf(h, x)
-		rows[i].Best = h.bestAs(x.ID)
-		rows[i].Symbol = symbols[h.class(x)]
-	}
-	return folded(rows, unfolded, func(r *measurementRow) string { return r.ID })
-}
-
-// measurementRowOf writes a row of the table, except its symbol and the mark of the best.
-//
-// A row without a measurement shows the requested composition and why it has no value; residual and
-// surprise are about the prediction that the decision recorded, not about today's model.
-func measurementRowOf(h *history, x *campaign.Experiment) measurementRow {
-	row := measurementRow{ID: x.ID, Decision: x.Decision, Why: h.why(x), Time: format.Time(x.EndedAt)}
-	m := x.Measurement
-	asked := h.format.Values(x.Parameters, none)
-	made := asked
-	if m != nil {
-		made = h.format.Values(m.Actual, none)
-	}
-	for i, p := range h.def.Parameters {
-		c := cell{Value: made[i]}
-		if v := x.Parameters[p.Name]; m != nil && differs(v, m.Actual[p.Name]) {
-			// A difference below the written precision would show twice the
-			// same number: then both are written in full.
-			if c.Asked = asked[i]; c.Asked == c.Value {
-				c.Value, c.Asked = m.Actual[p.Name].String(), v.String()
+		rows[i] = measurementRow{
+			ID: x.ID, Symbol: symbols[h.class(x)], Best: view.BestAs(h.summary.Bests, x.ID), Cells: table.Cells(x),
+			Why: h.timeline.Why(h.state, x), Decision: x.Decision, Marks: h.marks(x),
+			Dim: x.Status == campaign.Cancelled || x.Excluded,
+		}
+		if x.Replicate > 1 {
+			rows[i].Why = fmt.Sprintf("Replicate %d. %s", x.Replicate, rows[i].Why)
+		}
+		if x.Status != campaign.Measured {
+			note := string(x.Status)
+			if x.Cause != "" {
+				note += ": " + x.Cause
 			}
-		}
-		row.Cells = append(row.Cells, c)
-	}
-	prediction, noise := h.prediction(x)
-	if prediction != nil {
-		mean, sd := format.MeanSD(prediction.Mean, prediction.SD)
-		row.Prediction = mean + " ± " + sd
-	}
-	if x.Status != campaign.Measured {
-		row.Note = string(x.Status)
-		if x.Cause != "" {
-			row.Note += ": " + x.Cause
+			rows[i].Cells[sought] = view.Cell{Text: note, Class: "note"}
 		}
 	}
-	if m == nil {
-		row.Marks = h.marks(x)
-		row.Dim = x.Status == campaign.Cancelled || x.Excluded
-		return row
+	return tablesPart{
+		Columns:      table.Columns,
+		Measurements: folded(rows, unfolded, func(r *measurementRow) string { return r.ID }),
+		HasMeasured:  len(rows) > 0, Decisions: decisionTable(h), DecisionCount: len(h.decisions),
 	}
-	measured, ok := h.state.Given(x)
-	if ok {
-		row.Value = format.Fixed(measured.Value, h.places)
-	}
-	if measured.SD != nil {
-		row.Value += " ± " + format.Significant(*measured.SD, 2)
-	}
-	if ok && prediction != nil {
-		residual := measured.Value - prediction.Mean
-		row.Residual = format.Fixed(residual, h.places)
-		if residual > 0 {
-			row.Residual = "+" + row.Residual
-		}
-		// The noise of the measurement and the doubt of the model are
-		// independent: their variances add.
-		if sd := math.Hypot(prediction.SD, noise); sd > 0 {
-			row.Surprise = math.Abs(residual) > 2*sd
-		}
-	}
-	var further []string
-	for _, q := range m.All() {
-		if q.Name == h.sought.Name {
-			continue
-		}
-		text := strings.TrimSpace(q.Name + " " + format.Significant(q.Value, 4) + " " + q.Unit)
-		if !x.Counts(q.Name) && !x.Excluded {
-			text += " (left out of the models)"
-		}
-		further = append(further, text)
-	}
-	for _, missing := range m.Missing {
-		further = append(further, fmt.Sprintf("no %s: %s", missing.Name, missing.Reason))
-	}
-	row.Further = strings.Join(further, ", ")
-	row.Marks = h.marks(x)
-	row.Dim = x.Excluded
-	return row
 }
 
 // marks are the corrections of an experiment, and whether another composition than the requested
@@ -178,96 +104,10 @@ func (h *history) marks(x *campaign.Experiment) (marks []string) {
 			marks = append(marks, x.Flag.Reason)
 		}
 	}
-	for _, c := range h.corrections[x.ID] {
-		marks = append(marks, correctionText(c))
+	for _, l := range h.corrections[x.ID] {
+		marks = append(marks, format.Time(l.Time)+": "+l.Words())
 	}
 	return marks
-}
-
-// correctionText describes a correction in a sentence: the changes, who made it, when and why.
-//
-// A correction of a measurement without a new value, composition or quantity can only lift an
-// exclusion.
-func correctionText(c correction) string {
-	by := func(what, reason string) string {
-		return fmt.Sprintf("%s by %s, %s: %s", what, c.actor, format.Time(c.time), reason)
-	}
-	if o := c.outcome; o != nil {
-		switch {
-		case o.Was != o.Outcome:
-			what := fmt.Sprintf("corrected from %s to %s", o.Was, o.Outcome)
-			if o.Excluded {
-				what += ", and excluded"
-			}
-			return by(what, o.Reason)
-		case o.Excluded:
-			return by("excluded from the model", o.Reason)
-		}
-		return by("corrected, counted", o.Reason)
-	}
-	var what []string
-	if c.New != nil && c.New.Value != c.Old.Value {
-		what = append(what, fmt.Sprintf("corrected from %s to %s",
-			format.Significant(c.Old.Value, 6), format.Significant(c.New.Value, 6)))
-	}
-	if c.Actual != nil {
-		what = append(what, "composition corrected")
-	}
-	corrected := slices.Clone(c.Further)
-	for _, v := range c.Values {
-		if v.New != nil {
-			corrected = append(corrected, *v.New)
-		}
-		if v.Excluded {
-			what = append(what, v.Name+" left out of the models")
-		}
-	}
-	for _, q := range corrected {
-		what = append(what, fmt.Sprintf("%s corrected to %s",
-			q.Name, strings.TrimSpace(format.Significant(q.Value, 6)+" "+q.Unit)))
-	}
-	if c.Excluded {
-		what = append(what, "excluded from the model")
-	}
-	if what == nil {
-		what = []string{"put back into the model"}
-	}
-	return by(strings.Join(what, ", "), c.Reason)
-}
-
-// differs reports whether two values of a parameter are not the same, beyond
-// the rounding of a number that was written and read again. The bound is
-// relative, with a floor for values near 0, as instruments report in more
-// digits than they were asked in.
-func differs(a, b definition.Value) bool {
-	x, numeric := a.Float()
-	y, also := b.Float()
-	if !numeric || !also {
-		return a.Name() != b.Name() || numeric != also
-	}
-	return math.Abs(x-y) > 1e-9*max(math.Abs(x), math.Abs(y), 1e-6)
-}
-
-// why says why an experiment was chosen: its decision's reason, or its origin where no decision
-// chose it. A replicate has the decision of the first run. The decision recorded it at the time: it
-// is not an explanation found afterwards.
-func (h *history) why(x *campaign.Experiment) string {
-	text := ""
-	switch x.Origin {
-	case events.OriginInitial:
-		text = fmt.Sprintf("Initial design (%s).", h.def.Initial.Design)
-	case events.OriginPerson:
-		text = "Run by a person."
-	case events.OriginImport:
-		text = "Measured elsewhere, and brought."
-	}
-	if d := h.decision(x.Decision); d != nil {
-		text = d.Reason
-	}
-	if x.Replicate > 1 {
-		text = fmt.Sprintf("Replicate %d. %s", x.Replicate, text)
-	}
-	return strings.TrimSpace(text)
 }
 
 // decisionRow is one decision with all that it weighed. Experiment and Question are the ones it
@@ -336,8 +176,7 @@ func decisionRowOf(h *history, d *decision) decisionRow {
 func candidateRowOf(h *history, d *decision, c events.Candidate) candidateRow {
 	r := candidateRow{Name: c.Name, Chosen: c.Name == d.Chosen, Cells: h.format.Values(c.Parameters, none)}
 	if c.Prediction != nil {
-		mean, sd := format.MeanSD(c.Prediction.Mean, c.Prediction.SD)
-		r.Prediction = mean + " ± " + sd
+		r.Prediction = format.PlusMinus(c.Prediction.Mean, c.Prediction.SD, "")
 	}
 	if c.Optimistic != nil && c.Pessimistic != nil {
 		r.Bounds = format.Significant(*c.Pessimistic, 4) + " … " + format.Significant(*c.Optimistic, 4)
@@ -349,8 +188,7 @@ func candidateRowOf(h *history, d *decision, c events.Candidate) candidateRow {
 		r.Belief = format.Significant(c.Belief.Lower, 3) + " … " + format.Significant(c.Belief.Upper, 3)
 	}
 	if c.Score != nil {
-		mean, sd := format.MeanSD(c.Score.Mean, c.Score.SD)
-		r.Score = mean + " ± " + sd
+		r.Score = format.PlusMinus(c.Score.Mean, c.Score.SD, "")
 	}
 	return r
 }

@@ -93,11 +93,8 @@ type tables struct {
 	paged
 	Last        []view.Line // events
 	Order, All  string      // in which order they are, and the address of all on one page
-	Columns     []column    // of parameters
+	Columns     []column
 	Experiments []experimentRow
-	Objective   column
-	PredictedOf string   // the quantity that predictions are about; empty for a single one
-	Quantities  []column // of further declared quantities
 	Duels       []duelRow
 	Notes       []noteRow
 	Exclusions  []exclusionRow
@@ -105,11 +102,11 @@ type tables struct {
 
 type experimentRow struct {
 	campaign.Experiment
-	Class, Predicted, Measured string
-	Why                        reason
-	Best                       string // in which way it is the best
-	Breaks                     bool   // a constraint on outcomes, as measured
-	Cells, Quantities          []string
+	Class  string
+	Why    reason
+	Best   string // in which way it is the best
+	Breaks bool   // a constraint on outcomes, as measured
+	Cells  []view.Cell
 }
 
 // reason is why something was done: in one line, and whole where that is more.
@@ -379,14 +376,10 @@ func (d *drawings) draw(s *campaign.State, bests engine.Bests) {
 	d.Breaks = slices.ContainsFunc(drawn(s), s.Breaks)
 }
 
-// list lists the last events, the notes and the exclusions, and names the columns of the
-// experiments. Exclusions that were lifted stay in the list: an earlier exclusion explains a gap in
+// list lists the last events, the notes and the exclusions. Exclusions that were lifted stay in the list: an earlier exclusion explains a gap in
 // the measurements.
 func (t *tables) list(s *campaign.State, log *view.Timeline) {
 	t.Last = log.Last(lastEvents)
-	if s.Definition.Several() {
-		t.PredictedOf = s.Definition.Sought().Name
-	}
 	for _, n := range slices.Backward(s.Notes) {
 		t.Notes = append(t.Notes, noteRow{n, events.ActorName(n.Actor)})
 	}
@@ -420,7 +413,7 @@ func (t *tables) duels(r *http.Request, s *campaign.State) {
 	t.Order = "the newest first"
 	before, first := t.page(r, len(s.Questions))
 	for _, q := range slices.Backward(s.Questions[first:before]) {
-		row := duelRow{q, stop(view.Answer(s.Definition, &q))}
+		row := duelRow{q, view.Stop(view.Answer(s.Definition, &q))}
 		if q.Status == campaign.Asked {
 			row.Answer = "It waits for an answer."
 		}
@@ -435,47 +428,31 @@ func (t *tables) experiments(
 	r *http.Request, s *campaign.State, log *view.Timeline, bests engine.Bests,
 ) {
 	leading, _ := bests.Leading()
-	write := format.CompositionsOf(s.Definition)
-	t.Objective, t.Quantities, t.Columns = columnsOf(s)
-	columns := []*column{&t.Objective}
-	for i := range t.Quantities {
-		columns = append(columns, &t.Quantities[i])
-	}
-	for i := range t.Columns {
-		columns = append(columns, &t.Columns[i])
-	}
+	all := view.ExperimentsFor(s, view.OnPage, log, format.CompositionsOf(s.Definition), format.Short)
+	// Results come first: a row of many parameters is wider than the page.
+	parameter := func(c view.Column) bool { return c.Parameter }
+	all.Columns = append(slices.DeleteFunc(slices.Clone(all.Columns), parameter),
+		slices.DeleteFunc(all.Columns, func(c view.Column) bool { return !c.Parameter })...)
 	var order []int
-	order, t.Order = sorted(r, s, columns...)
+	t.Columns, order, t.Order = sorted(r, all)
 	before, first := t.page(r, len(order))
 	for _, i := range order[len(order)-before : len(order)-first] {
-		row := experimentRowOf(s, &s.Experiments[i], write, log)
-		row.Class = classOf(s, &s.Experiments[i], leading)
-		row.Best = bestOf(bests, row.ID)
-		t.Experiments = append(t.Experiments, row)
+		x := &s.Experiments[i]
+		t.Experiments = append(t.Experiments, experimentRow{
+			Experiment: *x, Class: classOf(s, x, leading), Why: whyIn(s, x, log), Best: view.BestAs(bests, x.ID),
+			Breaks: s.Breaks(x), Cells: all.Cells(x),
+		})
 	}
 }
 
-// experimentRowOf writes the row of an experiment. The reason why it ended without a value comes
-// before the reason why it was chosen: a reader looks for that one there.
-func experimentRowOf(
-	s *campaign.State, x *campaign.Experiment, write format.Compositions, log *view.Timeline,
-) experimentRow {
-	row := experimentRow{Experiment: *x, Breaks: s.Breaks(x), Cells: write.Values(x.Parameters, "")}
-	if value, ok := s.Value(x); ok {
-		row.Measured = format.Short(value.Value)
-	}
-	row.Quantities = quantityCells(s, x, shownQuantities(s.Definition))
-	why, expected := reasonOf(s, x, log)
-	if expected != nil {
-		row.Predicted = format.PlusMinus(expected.Mean, expected.SD, "")
-	}
+// whyIn is the reason in the row of an experiment. Why it ended without a value comes before why it
+// was chosen: a reader looks for that one there.
+func whyIn(s *campaign.State, x *campaign.Experiment, log *view.Timeline) reason {
+	why := log.Why(s, x)
 	if x.Cause != "" {
-		why = strings.TrimSpace(sentence(x.Cause) + " " + why)
+		return reasonIn(strings.TrimSpace(view.Sentence(x.Cause) + " " + why))
 	}
-	if row.Why = reasonIn(why); x.Cause == "" {
-		row.Why = reasonFor(x, log, row.Why)
-	}
-	return row
+	return reasonFor(x, log, reasonIn(why))
 }
 
 // instrumentName names the instrument of an experiment: with the device's identity where it has

@@ -411,16 +411,17 @@ func listedOf(c *lab.Campaign, world string, may bool) listed {
 	if leading != nil {
 		row.Composition = write.LineWithUnits(leading)
 	}
+	traded := s.Definition.Tradeoff() != nil
 	switch {
 	case s.Definition.Single():
-	case leading != nil && s.Definition.Tradeoff() != nil:
+	case leading != nil && traded:
 		row.GoBy, row.GoByID = "suggested compromise", id
 	case leading != nil:
 		row.GoBy, row.GoByID = "preferred so far", id
 	case len(s.Values) > 0:
 		row.Unknown = s.NoModel
 	}
-	if s.Definition.Tradeoff() != nil {
+	if traded {
 		row.SparkOf = "measured " + s.Definition.Sought().Name
 	}
 	if t := s.Tradeoff; t != nil {
@@ -464,7 +465,7 @@ func (n need) runs() bool { return strings.HasSuffix(n.Post, "/run") }
 func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	base := address(c)
 	if s.Trouble != nil && !s.Status.Ended() {
-		n := need{Text: "It is not running: " + sentence(s.Trouble.Error()), Alarm: true}
+		n := need{Text: "It is not running: " + view.Sentence(s.Trouble.Error()), Alarm: true}
 		if !s.Ours() {
 			n.Post, n.Button = base+"/run", "Run it"
 		}
@@ -474,7 +475,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	needs = append(needs, openNeeds(&s.Campaign, base)...)
 	if s.Failure != "" {
 		needs = append(needs, need{
-			Text: "The model could not be fitted: " + sentence(s.Failure),
+			Text: "The model could not be fitted: " + view.Sentence(s.Failure),
 			Link: base + "/log", Button: "See the log", Alarm: true,
 		})
 	}
@@ -498,7 +499,7 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		switch {
 		case x.BeingCalledOff(): // that comes first
 		case x.Status == campaign.Unresolved:
-			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, sentence(x.Cause))
+			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, view.Sentence(x.Cause))
 			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Settle it", Alarm: true})
 		case x.Stalled:
 			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)
@@ -506,7 +507,7 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		}
 	}
 	for _, x := range s.Doubtful {
-		text := fmt.Sprintf("%s is in doubt: %s", x.ID, sentence(x.Flag.Reason))
+		text := fmt.Sprintf("%s is in doubt: %s", x.ID, view.Sentence(x.Flag.Reason))
 		needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Judge it", Alarm: true})
 	}
 	if s.Status.Ended() {

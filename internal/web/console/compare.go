@@ -83,15 +83,11 @@ type compared struct {
 // seekWords names a campaign's objective, in its units: courses are compared in it. Empty for a
 // campaign without a best so far.
 func seekWords(def *definition.Campaign) string {
-	switch {
-	case def == nil || !def.Measures():
+	if def == nil || !def.Measures() || def.Preferred() != nil {
 		return ""
-	case def.Single():
-		return def.Sought().Goal + " " + format.HeadingOf(def.Sought())
 	}
 	var all []string
-	for _, a := range def.Tradeoff() {
-		o := def.ObjectiveOf(a)
+	for _, o := range def.Objectives() {
 		all = append(all, o.Goal+" "+format.HeadingOf(o))
 	}
 	return strings.Join(all, ", ")

@@ -104,7 +104,7 @@ func showDecision(v *visit) error {
 // and units may have been amended since.
 func (p *decisionPage) fill(d *view.Decision) {
 	made, def := d.Decision, d.Definition
-	p.What = sentence(view.ActionText(made))
+	p.What = view.Sentence(view.ActionText(made))
 	p.Reason = view.Compared(made.Reason)
 	p.Time = d.Time
 	for _, row := range d.Facts() {
@@ -117,10 +117,10 @@ func (p *decisionPage) fill(d *view.Decision) {
 	}
 	if d.Asked != nil {
 		p.AskedID = d.Asked.ID
-		p.Asked = stop(view.Answer(def, d.Asked))
+		p.Asked = view.Stop(view.Answer(def, d.Asked))
 	}
 	if d.Answered != nil {
-		p.AnsweredID, p.Answered = d.Answered.ID, stop(view.Answer(def, d.Answered))
+		p.AnsweredID, p.Answered = d.Answered.ID, view.Stop(view.Answer(def, d.Answered))
 	}
 	p.Gloss = view.CandidateGloss(made)
 	p.Names = candidateNames(d)

@@ -103,7 +103,7 @@ func editFile(v *visit) error {
 		answer.Source, err = yamledit.Apply(string(sourceOf(v.r)), change)
 	}
 	if err != nil {
-		answer.Text = sentence(err.Error())
+		answer.Text = view.Sentence(err.Error())
 	} else {
 		v.check(v.r, []byte(answer.Source), &answer)
 	}
@@ -201,7 +201,7 @@ func (c *Console) firstOf(v Visitor, file *campaignfile.File, rows []engine.Tell
 		points, err = engine.Designed(core)
 	}
 	if err != nil {
-		first.Why = sentence(err.Error())
+		first.Why = view.Sentence(err.Error())
 		return first
 	}
 	def = core.State().Definition

@@ -112,7 +112,7 @@ func (p *experimentPage) fill(
 	sought := def.Sought()
 	p.Objective, p.Unit = sought.Name, sought.Unit
 	p.Instrument = instrumentName(def, x)
-	p.Cause = sentence(x.Cause)
+	p.Cause = view.Sentence(x.Cause)
 	p.ByHand = def.ByHand()
 	p.Files = filesOf(s, x.ID, p.Path)
 	if p.MoreFiles = len(p.Files) - shownFiles; p.MoreFiles > 0 {
@@ -120,7 +120,7 @@ func (p *experimentPage) fill(
 	}
 	p.CanRepeat = !s.Status.Ended()
 	if x.Flag != nil {
-		p.Doubt = sentence(x.Flag.Reason)
+		p.Doubt = view.Sentence(x.Flag.Reason)
 	}
 	var value *float64
 	if measured, ok := s.Value(x); ok {
@@ -131,27 +131,14 @@ func (p *experimentPage) fill(
 	p.several(s, log)
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	p.describe(core)
-	var expected *events.Prediction
-	p.Why, expected = reasonOf(s, x, log)
-	if expected != nil {
+	p.Why = log.Why(s, x)
+	// The expectation is the one recorded before the measurement: today's model knows the result.
+	if expected, _ := log.Predicted(s, x); expected != nil {
 		p.Predicted = format.PlusMinus(expected.Mean, expected.SD, expected.Unit)
 		b := newReference(core)
 		shown := b.span([]events.Option{{Prediction: expected}})
 		p.Scale[0].Scale = scale(b.values, value, shown, expected)
 	}
-}
-
-// reasonOf says why an experiment was chosen, and what the model expected of it: nil for nothing.
-// The expectation is the one recorded before the measurement: today's model knows the result and
-// would expect it. Where no decision stands behind it, view says why not.
-func reasonOf(
-	s *campaign.State, x *campaign.Experiment, log *view.Timeline,
-) (why string, expected *events.Prediction) {
-	if made, ok := log.Decision(x.Decision); ok {
-		return made.Reason, made.Prediction
-	}
-	_, why = view.DecisionBehind(s, x.ID)
-	return sentence(why), nil
 }
 
 // compose shows the requested composition and, where it was measured, the one that was made

@@ -191,23 +191,6 @@ func positionOf(par *definition.Parameter, v definition.Value) float64 {
 	return math.NaN()
 }
 
-// bestOf says in which way an experiment is the best one; "" where it is not.
-func bestOf(bests engine.Bests, id string) string {
-	byModel := bests.BestByModel != nil && bests.BestByModel.Experiment == id
-	measured := bests.BestMeasured != nil && bests.BestMeasured.Experiment == id
-	switch {
-	case bests.Tradeoff != nil:
-		return onFront(bests.Tradeoff, id)
-	case byModel && measured:
-		return "best by the model, and measured"
-	case byModel:
-		return "best by the model"
-	case measured:
-		return "best measured"
-	}
-	return ""
-}
-
 // classOf returns the class by which an experiment is drawn; best is the experiment to highlight,
 // which comes before any other class.
 func classOf(s *campaign.State, x *campaign.Experiment, best string) string {
@@ -302,13 +285,14 @@ func gaveWords(s *campaign.State, x *campaign.Experiment) (text string) {
 		return ""
 	}
 	def := s.Definition
-	if sought := def.Sought(); def.Single() {
+	sought, single := def.Sought(), def.Single()
+	if single {
 		if v, ok := s.Value(x); ok {
 			text += "\n" + sought.Name + " " + format.ValueOf(sought, v.Value)
 		}
 	}
 	for _, q := range def.Quantities {
-		if v, ok := s.Quantity(x, q.Name); ok && (!def.Single() || q.Name != def.Sought().Name) {
+		if v, ok := s.Quantity(x, q.Name); ok && (!single || q.Name != sought.Name) {
 			text += "\n" + q.Name + " " + format.Result(v)
 		}
 	}
@@ -406,7 +390,10 @@ func parallel(s *campaign.State, bests engine.Bests) template.HTML {
 		return ""
 	}
 	const h, top, bottom = 300.0, 30.0, 22.0
-	objectives := axesOfValues(def)
+	var objectives []definition.Objective
+	if def.Measures() {
+		objectives = def.Objectives()
+	}
 	axes := len(def.Parameters) + len(objectives)
 	w := max(360, float64(axes)*110)
 	at := func(k int) float64 {

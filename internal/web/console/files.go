@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/input"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/web/server/send"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -125,13 +126,13 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 	}
 	content, err := of.OpenFile(ctx, &v.File)
 	if err != nil {
-		v.Unshown = sentence(err.Error())
+		v.Unshown = view.Sentence(err.Error())
 		return
 	}
 	defer content.Close()
 	text, err := io.ReadAll(content)
 	if err != nil {
-		v.Unshown = sentence(err.Error())
+		v.Unshown = view.Sentence(err.Error())
 		return
 	}
 	if text = input.Text(text); !utf8.Valid(text) {

@@ -77,7 +77,7 @@ func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (de
 		}
 	}
 	if standing.Trouble != nil && !s.Status.Ended() {
-		d.Trouble = sentence(problem.FromError(standing.Trouble).Message)
+		d.Trouble = view.Sentence(problem.FromError(standing.Trouble).Message)
 		d.State = state{"not driven", "trouble"}
 	}
 	devices[0], devices[present] = devices[present], devices[0]
@@ -88,7 +88,7 @@ func devicesOf(s *campaign.State, log *view.Timeline, standing lab.Standing) (de
 func deviceOf(key view.Device, signs view.Signs) device {
 	d := device{Name: key.Name, Identity: key.Identity, Signs: signs}
 	if d.Error.Text != "" {
-		d.Error.Text = d.Error.Experiment + ": " + sentence(d.Error.Text)
+		d.Error.Text = d.Error.Experiment + ": " + view.Sentence(d.Error.Text)
 	}
 	return d
 }

@@ -40,7 +40,7 @@ func rankedOf(def *definition.Campaign, ranking []engine.Liked) *ranked {
 		r.Head = append(r.Head, format.Heading(q.Quantity, q.Unit))
 	}
 	if open := view.OpenFirst(ranking); open != "" {
-		r.Open = sentence(open)
+		r.Open = view.Sentence(open)
 	}
 	for i := range ranking {
 		if i == mostLiked {

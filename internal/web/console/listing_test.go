@@ -11,6 +11,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -305,5 +307,35 @@ func TestExperimentsAreSorted(t *testing.T) {
 		if turned := `aria-sort="ascending"><a href="?sort=-` + sought + `"`; (query == "?sort="+sought) != strings.Contains(page, turned) {
 			t.Errorf("%q does not lead to the other direction alone", query)
 		}
+	}
+}
+
+// Law: a campaign's page, its file and its report show the same table of experiments, each with the
+// columns that package view has for it, in its words.
+func TestTheTableIsOneEverywhere(t *testing.T) {
+	s := serve(t, time.Hour)
+	bench := s.begin(byHand("bench", "{experiments: 2}", "sobol"))
+	s.until(bench, "asks", func(st *campaign.State) bool { return st.Experiment("e1") != nil })
+	s.sent("/campaigns/bench/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"7"}})
+	log, err := bench.Timeline(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, page := s.get("/campaigns/bench")
+	_, file := s.get("/campaigns/bench/export.csv")
+	for surface, text := range map[view.Surface]string{view.OnPage: page, view.InFiles: file} {
+		bench.Read(func(core *engine.Core) {
+			write := format.CompositionsOf(core.State().Definition)
+			table := view.ExperimentsFor(core.State(), surface, log, write, format.Short)
+			for i, c := range table.Columns {
+				head, cell := ">"+format.Heading(c.Heading(), c.Unit)+"<", ">"+table.Cells(core.State().Experiment("e1"))[i].Text+"<"
+				if surface == view.InFiles {
+					head, cell = c.Name, ""
+				}
+				if !strings.Contains(text, head) || !strings.Contains(text, cell) {
+					t.Errorf("surface %d has no column %s with %s", surface, head, cell)
+				}
+			}
+		})
 	}
 }

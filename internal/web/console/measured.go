@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -118,7 +119,8 @@ func (s *shell) measuredFieldsOf(
 	prefix string, state *campaign.State, x *campaign.Experiment, typed bool,
 ) measuredFields {
 	def := state.Definition
-	m := measuredFields{Prefix: prefix, Unit: def.Sought().Unit, Computed: def.Sought().Computed()}
+	objective := def.Sought()
+	m := measuredFields{Prefix: prefix, Unit: objective.Unit, Computed: objective.Computed()}
 	was := func(name string) string {
 		if !typed {
 			return ""
@@ -140,7 +142,7 @@ func (s *shell) measuredFieldsOf(
 	if x != nil {
 		made = madeIn(x)
 		if r := resultIn(x); r != nil {
-			if sought, ok := r.Of(def.Sought().Name); ok && sought.SD != nil {
+			if sought, ok := r.Of(objective.Name); ok && sought.SD != nil {
 				m.Of = format.Short(*sought.SD)
 			}
 			for _, q := range r.All() {
@@ -212,34 +214,17 @@ func madeIn(x *campaign.Experiment) definition.Point {
 }
 
 // knownQuantities are those that a campaign declares apart from its objective, and behind them the
-// further ones that it has measured, in the order in which they came, each with the unit that it
-// had last. The further ones are outside the definition: only the recorded results show them.
+// further ones that it has measured.
 func knownQuantities(s *campaign.State) (list []definition.Quantity) {
-	def := s.Definition
-	if def.Several() {
-		for _, q := range def.Declared() {
-			if q.Name != def.Sought().Name {
-				list = append(list, definition.Quantity{Name: q.Name, Unit: q.Unit})
-			}
+	sought := s.Definition.Sought().Name
+	for _, q := range s.Definition.Declared() {
+		if q.Name != sought {
+			list = append(list, definition.Quantity{Name: q.Name, Unit: q.Unit})
 		}
 	}
-	declared := len(list)
-	for i := range s.Experiments {
-		m := s.Experiments[i].Measurement
-		if m == nil {
-			continue
-		}
-		for _, q := range m.Further {
-			k := slices.IndexFunc(list, func(known definition.Quantity) bool { return known.Name == q.Name })
-			if k < 0 {
-				k, list = len(list), append(list, definition.Quantity{Name: q.Name})
-			}
-			if k >= declared {
-				list[k].Unit = q.Unit
-			}
-		}
-	}
-	return list
+	return append(list, view.Further(s, func(name string) bool {
+		return slices.ContainsFunc(list, func(q definition.Quantity) bool { return q.Name == name })
+	})...)
 }
 
 // quantityRows are the rows of further quantities as they were typed. The
@@ -297,7 +282,8 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	var def *definition.Campaign
 	var known []definition.Quantity
 	of.Read(func(core *engine.Core) { def, known = core.State().Definition, knownQuantities(core.State()) })
-	if t.Value, err = exchange.OptionalNumber(def.Sought().Name, text(r, fieldValue)); err != nil {
+	sought := def.Sought().Name
+	if t.Value, err = exchange.OptionalNumber(sought, text(r, fieldValue)); err != nil {
 		return t, err
 	}
 	if t.SD, err = exchange.OptionalNumber("the standard deviation", text(r, fieldSD)); err != nil {
@@ -314,7 +300,7 @@ func resultOf(r *http.Request, of *lab.Campaign, made definition.Point) (t typed
 	t.LeaveOut = r.PostForm[fieldLeaveOut]
 	for _, row := range quantityRows(r.PostForm) {
 		asked := slices.ContainsFunc(known, func(q definition.Quantity) bool { return q.Name == row.Name }) ||
-			row.Name == def.Sought().Name
+			row.Name == sought
 		switch {
 		case row.Value == "" && (asked || row.Name == "" && row.Unit == ""):
 			continue

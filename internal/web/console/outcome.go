@@ -72,7 +72,7 @@ func (c *Console) lastAnswers(ctx context.Context, v Visitor) (list []answered) 
 		}
 		a.of.Read(func(core *engine.Core) {
 			s := core.State()
-			list = append(list, answered{a.of.Name(), a.q.ID, stop(view.Answer(s.Definition, &a.q)),
+			list = append(list, answered{a.of.Name(), a.q.ID, view.Stop(view.Answer(s.Definition, &a.q)),
 				outcomeOf(s, &a.q, t.Review(a.q.ID)), a.q.AnsweredAt})
 		})
 	}
@@ -154,7 +154,7 @@ func estimatesOutcome(s *campaign.State, q *campaign.Question) string {
 	if texts == nil {
 		return ""
 	}
-	return sentence(strings.Join(texts, "; "))
+	return view.Sentence(strings.Join(texts, "; "))
 }
 
 // measuredOf compares an estimate of a quantity with the first measurement of it at its

@@ -2312,16 +2312,22 @@ func htmlCampaignSortable(w *bytes.Buffer, dot column) {
 		markup.Escape(w, dot1)
 		w.WriteString(`"`)
 	}
-	w.WriteString(`><a href="`)
-	markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Link)))
-	w.WriteString(`">`)
-	markup.Escape(w, dot.Heading)
-	if dot.Sorted == "ascending" {
-		w.WriteString(" ↑")
-	} else if dot.Sorted != "" {
-		w.WriteString(" ↓")
+	w.WriteString(">")
+	if dot.Link != "" {
+		w.WriteString(`<a href="`)
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Link)))
+		w.WriteString(`">`)
+		markup.Escape(w, dot.Heading)
+		if dot.Sorted == "ascending" {
+			w.WriteString(" ↑")
+		} else if dot.Sorted != "" {
+			w.WriteString(" ↓")
+		}
+		w.WriteString("</a>")
+	} else {
+		markup.Escape(w, dot.Heading)
 	}
-	w.WriteString("</a></th>")
+	w.WriteString("</th>")
 }
 
 func htmlCampaignReason(w *bytes.Buffer, dot reason) {
@@ -2369,86 +2375,71 @@ func htmlCampaignExperimentspart(w *bytes.Buffer, dot *campaignPage) {
 	if len(dot.Tables.Experiments) > 0 {
 		w.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Experiments" data-linked><table class="data lines"><thead><tr><th scope="col">experiment</th>
 `)
-		htmlCampaignSortable(w, dot.Tables.Objective)
-		for _, dot2 := range dot.Tables.Quantities {
+		for _, dot2 := range dot.Tables.Columns {
 			htmlCampaignSortable(w, dot2)
-		}
-		w.WriteString(`<th scope="col" class="n">predicted`)
-		if dot3 := dot.Tables.PredictedOf; dot3 != "" {
-			w.WriteString(" ")
-			markup.Escape(w, dot3)
-		}
-		w.WriteString(`</th>
-`)
-		for _, dot5 := range dot.Tables.Columns {
-			htmlCampaignSortable(w, dot5)
 		}
 		w.WriteString(`<th scope="col">state</th><th scope="col">why</th></tr></thead><tbody>
 `)
-		for _, dot7 := range dot.Tables.Experiments {
+		for _, dot4 := range dot.Tables.Experiments {
 			w.WriteString(`<tr data-x="`)
-			markup.Escape(w, dot7.ID)
+			markup.Escape(w, dot4.ID)
 			w.WriteString(`" class="`)
-			markup.Escape(w, dot7.Class)
+			markup.Escape(w, dot4.Class)
 			w.WriteString(`"><th scope="row"><a href="`)
 			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
 			w.WriteString("/experiments/")
-			markup.Escape(w, markup.URLNormalize(dot7.ID))
+			markup.Escape(w, markup.URLNormalize(dot4.ID))
 			w.WriteString(`">`)
-			markup.Escape(w, dot7.ID)
+			markup.Escape(w, dot4.ID)
 			w.WriteString(`</a></th>
-<td class="n value">`)
-			markup.Escape(w, dot7.Measured)
-			w.WriteString("</td>")
-			for _, dot9 := range dot7.Quantities {
-				w.WriteString(`<td class="n">`)
-				markup.Escape(w, dot9)
-				w.WriteString("</td>")
-			}
-			w.WriteString(`<td class="n">`)
-			markup.Escape(w, dot7.Predicted)
-			w.WriteString(`</td>
 `)
-			for _, dot11 := range dot7.Cells {
-				w.WriteString(`<td class="n">`)
-				markup.Escape(w, dot11)
+			for _, dot6 := range dot4.Cells {
+				w.WriteString(`<td class="`)
+				markup.Escape(w, dot6.Class)
+				w.WriteString(`">`)
+				markup.Escape(w, dot6.Text)
+				if dot7 := dot6.Below; dot7 != "" {
+					w.WriteString("<small>")
+					markup.Escape(w, dot7)
+					w.WriteString("</small>")
+				}
 				w.WriteString("</td>")
 			}
 			w.WriteString("<td>")
-			if dot12 := dot7.Best; dot12 != "" {
+			if dot8 := dot4.Best; dot8 != "" {
 				w.WriteString("<b>")
-				markup.Escape(w, dot12)
+				markup.Escape(w, dot8)
 				w.WriteString("</b>")
 			} else {
-				markup.Escape(w, string(dot7.Status))
+				markup.Escape(w, string(dot4.Status))
 			}
-			if dot7.Breaks {
+			if dot4.Breaks {
 				w.WriteString(", breaks a constraint")
-				if dot7.Best != "" {
+				if dot4.Best != "" {
 					w.WriteString(" as measured")
 				}
 			}
-			if dot7.InDoubt() {
+			if dot4.InDoubt() {
 				w.WriteString(` <b class="mark">in doubt</b>`)
 			}
-			if dot7.BeingCalledOff() {
+			if dot4.BeingCalledOff() {
 				w.WriteString(` <b class="mark">being called off</b>`)
 			}
-			if dot7.Class == "left-out" {
+			if dot4.Class == "left-out" {
 				w.WriteString(" left out")
 			}
 			w.WriteString(`</td>
 <td class="why">`)
-			if dot7.Decision != "" {
+			if dot4.Decision != "" {
 				w.WriteString(`<a href="`)
 				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
 				w.WriteString("/decisions/")
-				markup.Escape(w, markup.URLNormalize(dot7.Decision))
+				markup.Escape(w, markup.URLNormalize(dot4.Decision))
 				w.WriteString(`">`)
-				markup.Escape(w, dot7.Decision)
+				markup.Escape(w, dot4.Decision)
 				w.WriteString("</a> ")
 			}
-			htmlCampaignReason(w, dot7.Why)
+			htmlCampaignReason(w, dot4.Why)
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>

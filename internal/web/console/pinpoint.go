@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -77,7 +78,7 @@ func sendFeasible(v *visit) error {
 			err = core.Space().Contains(point)
 		}
 		if err != nil {
-			answer.Text = sentence(strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": "))
+			answer.Text = view.Sentence(strings.TrimPrefix(err.Error(), space.ErrOutside.Error()+": "))
 			return
 		}
 		answer.OK = true

@@ -45,7 +45,7 @@ func headingOf(def *definition.Campaign, q *campaign.Question) string {
 		return fmt.Sprintf("What %s do you expect?", view.Estimated(q.Scale))
 	}
 	what, _ := view.Asks(def, q)
-	return sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
+	return view.Sentence(strings.TrimSpace(strings.TrimPrefix(what, ":")))
 }
 
 // questionPage is the page on which an expert answers a question. Its content may change an answer,
@@ -137,7 +137,7 @@ func showQuestion(v *visit) error {
 	case e != nil && !e.Asked():
 		p.Closed = p.Expert + " is simulated: no person is asked."
 	case err != nil:
-		p.Closed = sentence(err.Error())
+		p.Closed = view.Sentence(err.Error())
 	}
 	for _, q := range v.queueOf(s.Visitor) {
 		if q.Campaign != v.of.Name() || q.ID != id {
@@ -164,9 +164,9 @@ func (p *questionPage) fill(core *engine.Core, q *campaign.Question) {
 		if mine, ok := mineContested(q, p.Visitor.Name); ok && p.form == nil {
 			p.Failed, p.form = "answer", mine // theirs, to be sent instead
 		}
-		p.Answer = stop(view.Answer(def, q))
+		p.Answer = view.Stop(view.Answer(def, q))
 	} else if err := engine.Answerable(core.State(), q); err != nil {
-		p.Closed = sentence(err.Error())
+		p.Closed = view.Sentence(err.Error())
 	}
 	if q.Explanation != "" {
 		p.Why = append(p.Why, q.Explanation)

@@ -25,6 +25,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/web/manual"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -250,9 +251,9 @@ func failureOf(err error, campaign string) *failure {
 		return f
 	}
 	known := problem.FromError(err)
-	f := &failure{Title: "That did not work: " + known.Code.Error(), Text: sentence(known.Message)}
+	f := &failure{Title: "That did not work: " + known.Code.Error(), Text: view.Sentence(known.Message)}
 	if campaign != "" && strings.HasPrefix(known.Message, campaign) {
-		f.Text = stop(known.Message) // a name keeps its letters
+		f.Text = view.Stop(known.Message) // a name keeps its letters
 	}
 	for _, r := range known.Remedies {
 		f.Ways = append(f.Ways, wayOf(r, campaign))
@@ -272,31 +273,6 @@ func pathOf(pointer string) (path definition.Path) {
 		}
 	}
 	return path
-}
-
-// stop ends a sentence with a full stop where it has none; the first letter
-// stays, since a name may stand there.
-func stop(text string) string {
-	text = strings.TrimSpace(text)
-	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".!?") {
-		text += "."
-	}
-	return text
-}
-
-// sentence begins a message with a capital letter and ends it with a full stop.
-func sentence(text string) string {
-	text = stop(text)
-	if text == "" {
-		return ""
-	}
-	if strings.HasPrefix(text, "e") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
-		return text // e7 is a name
-	}
-	if strings.HasPrefix(text, "q") && len(text) > 1 && text[1] >= '0' && text[1] <= '9' {
-		return text
-	}
-	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // remedyPages are the pages of a campaign that offer a remedy.

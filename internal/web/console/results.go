@@ -165,7 +165,7 @@ func measureOf(
 	core *engine.Core, x *campaign.Experiment, log *view.Timeline, batch float64,
 ) toMeasure {
 	def := core.State().Definition
-	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Already: sentence(view.AlreadyText(engine.MeasuredAs(core.At(engine.World{}), x))), Shares: exchange.SharesOfWhole(def) != nil}
+	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Already: view.Sentence(view.AlreadyText(engine.MeasuredAs(core.At(engine.World{}), x))), Shares: exchange.SharesOfWhole(def) != nil}
 	row := exchange.RowToMake(def, x, batch)
 	for k, par := range def.Parameters {
 		t.Rows = append(t.Rows, amount{par.Name, par.Unit, row.Values[k], par.Description, row.Amounts[k]})

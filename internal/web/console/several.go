@@ -1,8 +1,6 @@
 package console
 
 import (
-	"slices"
-
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/view"
@@ -42,9 +40,9 @@ func frontOf(def *definition.Campaign, f *seek.Front, target figure.Page) *front
 		return nil
 	}
 	p := &frontPart{FrontWords: view.WordsOf(f), Caption: report.FrontCaption(f)}
-	p.Grown, p.Constant = sentence(p.Grown), stop(p.Constant)
+	p.Grown, p.Constant = view.Sentence(p.Grown), view.Stop(p.Constant)
 	if c := f.Compromise; c != nil {
-		p.Suggested, p.Satisfied = c.Experiment, sentence(view.Reaches(f))
+		p.Suggested, p.Satisfied = c.Experiment, view.Sentence(view.Reaches(f))
 		if m := f.Member(c.Experiment); m != nil {
 			p.Expected = believed(m)
 		}
@@ -89,51 +87,6 @@ func drawingsFor(campaign string) figure.Page {
 	return figure.Page{Palette: figure.Classes, Link: func(id string) string { return subjectPath(campaign, id) }}
 }
 
-// shownQuantities are those with a column in a table of experiments besides the objective's: all
-// others that are declared, those that follow from the parameters among them.
-func shownQuantities(def *definition.Campaign) (all []definition.QuantityDef) {
-	sought := def.Sought().Name
-	for _, q := range def.Quantities {
-		if q.Name != sought {
-			all = append(all, q)
-		}
-	}
-	return all
-}
-
-// quantityCells are an experiment's values of some quantities; a dash for a value that a
-// measurement lacks and that will not come any more.
-func quantityCells(s *campaign.State, x *campaign.Experiment, quantities []definition.QuantityDef) (cells []string) {
-	for _, q := range quantities {
-		text := ""
-		if value, ok := s.Quantity(x, q.Name); ok {
-			text = format.Short(value.Value)
-		} else if x.Measurement != nil && q.From == "" {
-			text = "–"
-			if awaits(s, x, q.Name) {
-				text = "to come"
-			}
-		}
-		cells = append(cells, text)
-	}
-	return cells
-}
-
-// axesOfValues are the objectives that a drawing of compositions shows: those of a trade-off, or
-// the single one; empty where nothing is measured.
-func axesOfValues(def *definition.Campaign) (all []definition.Objective) {
-	if !def.Measures() {
-		return nil
-	}
-	for _, a := range def.Tradeoff() {
-		all = append(all, def.ObjectiveOf(a))
-	}
-	if all == nil {
-		all = append(all, def.Sought())
-	}
-	return all
-}
-
 // valueFor is the value of one of those objectives that an experiment gave.
 func valueFor(s *campaign.State, x *campaign.Experiment, o definition.Objective) (definition.Quantity, bool) {
 	if s.Definition.Tradeoff() != nil {
@@ -154,18 +107,6 @@ func countedOf(s *campaign.State, o definition.Objective) (values []float64) {
 		}
 	}
 	return values
-}
-
-// onFront says how an experiment stands in a trade-off: empty where it is not on the front.
-func onFront(f *seek.Front, id string) string {
-	m := f.Member(id)
-	switch {
-	case f.Compromise != nil && f.Compromise.Experiment == id:
-		return "suggested compromise"
-	case m != nil:
-		return "on the front, P " + format.Fixed(m.OnFront, 2)
-	}
-	return ""
 }
 
 // quantityOutcome is a declared quantity of an experiment: its value, or why it is missing, and the
@@ -233,13 +174,8 @@ func (p *experimentPage) gave(s *campaign.State, q *definition.QuantityDef) (tex
 			return "missing: " + m.Reason, true
 		}
 	}
-	if awaits(s, &p.Experiment, q.Name) {
+	if view.Awaits(s, &p.Experiment, q.Name) {
 		return "still to come", true
 	}
 	return "missing", true
-}
-
-// awaits reports whether an experiment is to give a quantity later.
-func awaits(s *campaign.State, x *campaign.Experiment, quantity string) bool {
-	return slices.ContainsFunc(s.Awaited(x), func(a campaign.Awaited) bool { return a.Quantity == quantity })
 }

@@ -77,7 +77,8 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 		bar = append(bar, tab{name, text, link, count, name == current})
 	}
 	def := s.Definition
-	if def.Measures() {
+	measures := def.Measures()
+	if measures {
 		part(tabExperiments, "Experiments", len(s.Experiments))
 	} else {
 		part(tabExperiments, "Comparisons", len(s.Questions))
@@ -89,7 +90,7 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 		part(tabRanking, "Ranking", 0)
 	}
 	part(tabCompositions, "Compositions", 0)
-	if def.Measures() && with == nil { // the activity of instruments is shown of now alone
+	if measures && with == nil { // the activity of instruments is shown of now alone
 		part(tabInstruments, "Instruments", 0)
 	}
 	if n := len(s.Notes) + len(s.Exclusions); n > 0 {

@@ -295,14 +295,14 @@ func (p *imaginedPage) fill(a *whatif.Answer) {
 	p.Caveats, p.Ended = a.Caveats(), a.Ended
 	p.Objective = format.HeadingOf(sought)
 	sideOf := func(head string, d *events.DecisionMade) side {
-		return side{head, sentence(view.ActionText(d)), view.Compared(d.Reason), view.Policy(d.Policy)}
+		return side{head, view.Sentence(view.ActionText(d)), view.Compared(d.Reason), view.Policy(d.Policy)}
 	}
 	p.Sides = append(p.Sides, sideOf("Really, in "+a.From, a.Decided))
 	if a.Suggested != nil {
 		p.Sides = append(p.Sides, sideOf("Imagined", a.Suggested))
 	} else {
 		p.Sides = append(p.Sides, side{Head: "Imagined",
-			What: "Nothing: the campaign would have ended.", Reason: sentence(a.Ended)})
+			What: "Nothing: the campaign would have ended.", Reason: view.Sentence(a.Ended)})
 	}
 	for _, change := range a.Changes {
 		p.Changes = append(p.Changes, view.Change(a.Changed, change))
