@@ -196,7 +196,7 @@ func (c *cluster) take(ctx context.Context, s *member) (Store, error) {
 			return nil, err
 		}
 	}
-	return &watched{c, s.path, o, s.reading()}, nil
+	return &watched{Copy{s.path, s.reading(), o.Registry}, c, o}, nil
 }
 
 // driver implements [custodian].

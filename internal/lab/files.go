@@ -145,11 +145,6 @@ func (w *watched) Attach(
 	return attachIn(ctx, w, w.address, campaign, r, content)
 }
 
-// OpenFile implements [Store].
-func (w *watched) OpenFile(ctx context.Context, _ string, f *campaign.File) (io.ReadCloser, error) {
-	return openFileIn(ctx, w.address, f)
-}
-
 // Attach implements [Store]; it always fails, with [events.ErrReadOnly].
 func (c *Copy) Attach(context.Context, string, engine.Request, io.Reader) ([]events.Event, error) {
 	return nil, events.ErrReadOnly

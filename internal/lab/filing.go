@@ -84,13 +84,8 @@ func (f *filings) read() error {
 	if log != f.log {
 		f.last, f.of = 0, make(map[filed]Filing)
 	}
-	for e, err := range log.ReadCampaign(context.Background(), events.FilingStream, f.last) {
-		if err == nil {
-			err = f.apply(e)
-		}
-		if err != nil {
-			return lablog.Fault(err)
-		}
+	if err := foldStream(context.Background(), log, events.FilingStream, f.last, f.apply); err != nil {
+		return lablog.Fault(err)
 	}
 	f.log, f.stale = log, false
 	return nil

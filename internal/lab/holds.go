@@ -53,14 +53,16 @@ func (c *Custody) apply(e events.Event) error {
 // beginning; a store changes hands seldom.
 func CustodyOf(ctx context.Context, log events.Store, stream string) (*Custody, error) {
 	c := &Custody{Started: make(map[string]bool)}
-	return c, c.read(ctx, log, stream)
+	return c, foldStream(ctx, log, stream, 0, c.apply)
 }
 
-// read folds the new events of the stream.
-func (c *Custody) read(ctx context.Context, log events.Store, stream string) error {
-	for e, err := range log.ReadCampaign(ctx, stream, c.Last) {
+// foldStream applies the events of a stream of the lab's log after a sequence.
+func foldStream(
+	ctx context.Context, log events.Store, stream string, after events.Sequence, apply func(events.Event) error,
+) error {
+	for e, err := range log.ReadCampaign(ctx, stream, after) {
 		if err == nil {
-			err = c.apply(e)
+			err = apply(e)
 		}
 		if err != nil {
 			return err
@@ -96,7 +98,7 @@ func (c *custodyLog) read() error {
 	if log != c.log {
 		c.now = &Custody{Started: make(map[string]bool)}
 	}
-	if err := c.now.read(context.Background(), log, c.stream); err != nil {
+	if err := foldStream(context.Background(), log, c.stream, c.now.Last, c.now.apply); err != nil {
 		c.log = nil
 		return lablog.Fault(err)
 	}

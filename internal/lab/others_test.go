@@ -261,7 +261,7 @@ func TestStatusOfAWatchedStore(t *testing.T) {
 		others:  map[string]Process{"w": {Host: "b", stores: map[string]control.Status{"bench": {PID: 9}}}},
 		holders: map[string]string{"bench": "w"},
 	}
-	w := &watched{cluster: c, address: store.In("postgres://db/x", "bench"), log: &ending{last: 5}}
+	w := &watched{cluster: c, Copy: Copy{address: store.In("postgres://db/x", "bench"), log: &ending{last: 5}}}
 	if s := w.Status(); s.PID != 9 || s.Host != "b" || s.Last != 5 {
 		t.Errorf("%+v", s)
 	}

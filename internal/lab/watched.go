@@ -8,24 +8,14 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/control"
-	"github.com/campaignd/campaignd/internal/view"
 )
 
 // watched is a store of a lab in a database that this process reads, and that
 // another one may hold.
 type watched struct {
+	Copy    // of the member's log
 	cluster *cluster
-	address string
 	options LocalOptions
-	log     events.Store // the member's
-}
-
-// Log implements [Store].
-func (w *watched) Log() events.Log { return w.log }
-
-// Record implements [Store].
-func (w *watched) Record(ctx context.Context, campaign string) (*view.Record, error) {
-	return view.FoldRecord(ctx, w.options.Registry, w.log, campaign)
 }
 
 // drives implements [holdable].
