@@ -8,9 +8,9 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/turn"
 )
@@ -41,7 +41,7 @@ func TestCostOfExperiments(t *testing.T) {
 			if c.budget == "" {
 				def.Budget.Experiments = 7
 			}
-			rule, err := next.New(def.Policy.Next)
+			rule, err := builtin.Registry().Methods.Searched(def.Policy)
 			if err != nil {
 				t.Fatal(err)
 			}

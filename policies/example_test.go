@@ -29,7 +29,7 @@ instrument: manual
 		fmt.Println(err)
 		return
 	}
-	policy, err := unaided.New(file.Definition)
+	policy, err := builtin.Registry().Methods.New(file.Definition)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // Part is one of the choices that a policy is composed of. A campaign that
@@ -51,8 +52,9 @@ type Family struct {
 	// Methods are its compositions that have a name of their own.
 	Methods []Method
 	// New returns the policy of a complete definition whose composition the
-	// family leads.
-	New func(def definition.Campaign) (Policy, error)
+	// family leads. rule is its rule of next, of whatever family; nil where that
+	// searches no model.
+	New func(def definition.Campaign, rule next.Rule) (Policy, error)
 }
 
 // Rule is one choice that a campaign file can name in a part of the policy, as
@@ -62,11 +64,22 @@ type Rule struct {
 	// Name as it stands in a campaign file.
 	Name string
 	// Settings returns a new value of the rule's settings, with none of them
-	// set, to be decoded into.
+	// set, to be decoded into. Those of a rule of next that searches a model of the
+	// objective are a [next.Rule]: they say what else it can do.
 	Settings func() definition.Settings
-	// Model is set for rules of next that search a model of the objective: experts help them by
-	// default, where a file does not say how.
-	Model bool
+	// Tradeoff, Preference and Fidelity mark a rule of next that works where several quantities
+	// are traded off, where an expert's preference among outcomes is the objective, and where
+	// cheaper experiments tell less.
+	Tradeoff, Preference, Fidelity bool
+}
+
+// Searched returns a rule of next that searches a model, without its settings; nil of any other.
+func (r Rule) Searched() next.Rule {
+	if r.Part != Next {
+		return nil
+	}
+	searched, _ := r.Settings().(next.Rule)
+	return searched
 }
 
 // Method is a policy by one name: `policy: coexbo`.
@@ -108,8 +121,28 @@ func (r Registry) New(def definition.Campaign) (Policy, error) {
 			)
 		}
 	}
+	rule, err := r.Searched(def.Policy)
+	if err != nil {
+		return nil, err
+	}
 	leader, _ := r.leader(def.Policy)
-	return leader.New(def)
+	return leader.New(def, rule)
+}
+
+// Searched returns the rule of next that searches a model, as a policy has it; nil of any other.
+func (r Registry) Searched(p definition.Policy) (next.Rule, error) {
+	row, _ := r.Rule(Next, p.Next.Name)
+	rule := row.Searched()
+	if rule == nil {
+		return nil, nil
+	}
+	if err := p.Next.Decode(rule); err != nil {
+		return nil, err
+	}
+	if s, ok := rule.(next.Missing); ok {
+		return rule, s.Missing()
+	}
+	return rule, nil
 }
 
 // leader returns the family that owns the leading rule of a composition; false
@@ -212,6 +245,22 @@ func (r Registry) RuleNames(part Part) []string {
 		}
 	}
 	return names
+}
+
+// Check returns the faults of the rule that a complete definition chooses in a part, with its
+// settings. Rules of trust and handover are held to the rule of next, too.
+func (r Registry) Check(
+	def *definition.Campaign, part Part, settings definition.Settings, here definition.Path,
+) (faults []definition.Fault) {
+	rule, _ := r.Rule(Next, def.Policy.Next.Name)
+	if name := Choice(&def.Policy, part).Name; part == Trust && name != None {
+		faults = checkTrust(def, name, rule.Searched() != nil)
+	}
+	faults = append(faults, settings.Check(def, here)...)
+	if s, ok := settings.(Dependent); ok {
+		faults = append(faults, s.CheckNext(def, here, rule)...)
+	}
+	return faults
 }
 
 // Settings returns the settings of the rule that a policy chooses in a part.

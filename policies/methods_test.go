@@ -171,7 +171,7 @@ func TestMethodsWithoutExperts(t *testing.T) {
 				if err != nil {
 					t.Fatal(m.Name, err)
 				}
-				faults = append(faults, settings.Check(&def, definition.At("policy"))...)
+				faults = append(faults, registry.Methods.Check(&def, part, settings, definition.At("policy"))...)
 			}
 			said := slices.ContainsFunc(faults, func(f definition.Fault) bool { return strings.Contains(f.Remedy, "experts") })
 			if want := experts == 0 && m.Asks != ""; said != want || !want && len(faults) > 0 {
@@ -235,7 +235,7 @@ func TestTwoCandidates(t *testing.T) {
 			{next.Random{}.Choice(), !bent}, {next.Sobol{}.Choice(), false}, {direct.Manual{}.Choice(), false}, {direct.Prior{}.Choice(), false},
 		} {
 			def.Policy.Next = c.next
-			p, err := coexbo.New(def)
+			p, err := builtin.Registry().Methods.New(def)
 			if (err == nil) != c.want || err != nil && (p != nil || !strings.Contains(err.Error(), fmt.Sprintf("%q", c.next.Name))) {
 				t.Errorf("%s with next %s: %v", m.Name, c.next.Name, err)
 			}

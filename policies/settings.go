@@ -14,10 +14,16 @@ type PartSettings interface {
 	PartWords(part Part) string
 }
 
-// CheckTrust returns the faults that any rule of trust, given by its name, has in a campaign
+// Dependent is implemented by the settings of rules of trust and handover whose sense depends on
+// what the rule of next can do. They are checked after [definition.Settings.Check].
+type Dependent interface {
+	CheckNext(def *definition.Campaign, here definition.Path, next Rule) []definition.Fault
+}
+
+// checkTrust returns the faults that any rule of trust, given by its name, has in a campaign
 // without experts, or without a model whose choice it could bend. searches is set if the rule
 // of next searches a model.
-func CheckTrust(def *definition.Campaign, name string, searches bool) []definition.Fault {
+func checkTrust(def *definition.Campaign, name string, searches bool) []definition.Fault {
 	var faults []definition.Fault
 	at := definition.At("policy", "trust")
 	if len(def.Experts) == 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/cmd/campaignd/app"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // later is the method as later releases of this module may have it: its steps go another
@@ -38,8 +39,8 @@ func release(version int, changed, models bool) app.Registry {
 		}
 		registry.Methods[i].Version = version
 		if changed {
-			registry.Methods[i].New = func(def definition.Campaign) (policies.Policy, error) {
-				p, err := f.New(def)
+			registry.Methods[i].New = func(def definition.Campaign, rule next.Rule) (policies.Policy, error) {
+				p, err := f.New(def, rule)
 				return later{p, models}, err
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -70,7 +71,7 @@ func TestAMistakeStaysWithItsCampaign(t *testing.T) {
 		Methods: []policies.Method{{
 			Name: "mistaken", Summary: "fails", Asks: "nothing", Policy: policies.Alone(definition.NewChoice("mistaken", nil)),
 		}},
-		New: func(def definition.Campaign) (policies.Policy, error) { return mistaken{def}, nil },
+		New: func(def definition.Campaign, _ next.Rule) (policies.Policy, error) { return mistaken{def}, nil },
 	})
 	driver, channel := simulated.Driver, web.Channel
 	driver.Name, channel.Name = "broken", "mute"

@@ -11,15 +11,6 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// acquired names the goal of a rule of the policy's next part.
-var acquired = map[string]string{
-	next.LCBName:      "best confidence bound",
-	next.LogEIName:    "expected improvement",
-	next.LogNEIName:   "expected improvement",
-	next.LogNEHVIName: "hypervolume improvement",
-	next.ThompsonName: "Thompson sample",
-}
-
 // ruled names the rule that settled a decision where an acquisition did not.
 var ruled = map[string]string{
 	policies.RuleDesign:     "design",
@@ -44,12 +35,15 @@ var ruled = map[string]string{
 // gistOf says in a few words how a decision to measure differs from others: what settled it where
 // that is unusual, the prediction, then the goal. Empty where neither rule nor acquisition is
 // known; the reason then has to do.
-func gistOf(d *events.DecisionMade) string {
-	settled, wanted := ruled[d.Rule], acquired[d.Policy.Next]
-	if settled != "" {
-		wanted = ""
-	} else if wanted == "" {
-		return ""
+func gistOf(methods policies.Registry, d *events.DecisionMade) string {
+	settled, wanted := ruled[d.Rule], ""
+	if settled == "" {
+		rule, _ := methods.Rule(policies.Next, d.Policy.Next)
+		acquisition, known := rule.Searched().(next.Brief)
+		if !known {
+			return ""
+		}
+		wanted = acquisition.Gist()
 	}
 	parts := []string{settled}
 	if c := d.Candidate(d.Chosen); c != nil {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 )
 
 // Law: the gist of a decision begins with what is unusual about it, what settled it or what was
@@ -30,7 +31,7 @@ func TestGistTellsDecisionsApart(t *testing.T) {
 		"the model's own turn":                       made("model's turn", "lognei", expects(10, 20)),
 		"":                                           made("a later rule", "a later acquisition", likely(0.3)),
 	} {
-		if got := gistOf(d); got != want {
+		if got := gistOf(builtin.Registry().Methods, d); got != want {
 			t.Errorf("it says %q, want %q", got, want)
 		}
 	}

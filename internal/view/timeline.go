@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -30,6 +31,7 @@ type Timeline struct {
 	// SentTo are the devices that experiments were sent to last.
 	SentTo map[string]Device
 
+	methods   policies.Registry
 	story     *Story
 	decisions []Decided // d1 first
 }
@@ -86,9 +88,9 @@ type Signs struct {
 }
 
 // NewTimeline returns the timeline of a campaign before its first event.
-func NewTimeline() *Timeline {
+func NewTimeline(methods policies.Registry) *Timeline {
 	return &Timeline{
-		story: NewStory(nil), Signs: make(map[Device]Signs), SentTo: make(map[string]Device),
+		methods: methods, story: NewStory(nil), Signs: make(map[Device]Signs), SentTo: make(map[string]Device),
 	}
 }
 
@@ -101,7 +103,7 @@ func (t *Timeline) Take(e events.Event, payload events.Payload) Line {
 	t.Lines = append(t.Lines, line)
 	switch p := payload.(type) {
 	case *events.DecisionMade:
-		d := Decided{Reason: Compared(p.Reason), Gist: gistOf(p), Review: p.Review}
+		d := Decided{Reason: Compared(p.Reason), Gist: gistOf(t.methods, p), Review: p.Review}
 		if chosen := p.Candidate(p.Chosen); chosen != nil {
 			d.Prediction = chosen.Prediction
 			d.Outcomes = chosen.Outcomes
@@ -235,7 +237,7 @@ func (r *Record) Timeline(ctx context.Context, log events.Log) (*Timeline, error
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	if r.timeline == nil {
-		r.timeline = NewTimeline()
+		r.timeline = NewTimeline(r.registry.Methods)
 	}
 	t := r.timeline
 	if known := events.Sequence(len(t.Lines)); last > known {

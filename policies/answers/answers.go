@@ -75,16 +75,12 @@ type policy struct {
 
 // New returns the policy of a complete definition. worth is copied into the
 // policy, so that nothing changes it afterwards.
-func New(def definition.Campaign) (policies.Policy, error) {
-	rule, err := next.New(def.Policy.Next)
-	if err != nil {
-		return nil, err
-	}
+func New(def definition.Campaign, rule next.Rule) (policies.Policy, error) {
 	s, ok := definition.SettingsIf[Answers](def.Policy.Trust, Name)
 	if !ok || rule == nil {
 		return nil, fmt.Errorf("%s needs a rule of next that searches a model", Name)
 	}
-	err = cmp.Or(
+	err := cmp.Or(
 		policies.Has(Name, "guess", s.Guess != nil),
 		policies.Has(Name, "against", s.Against != nil),
 		policies.Has(Name, "own", s.Own != nil),

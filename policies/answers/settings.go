@@ -55,12 +55,6 @@ func (s *Answers) Complete(def *definition.Campaign) {
 	definition.DefaultTo(&s.Guess, defaultGuess)
 	definition.DefaultTo(&s.Against, defaultAgainst)
 	definition.DefaultTo(&s.Own, defaultOwn)
-	if def.Policy.Next.IsZero() {
-		def.Policy.Next = next.LogNEI{}.Choice()
-		if def.Tradeoff() != nil {
-			def.Policy.Next = definition.NewChoice(next.LogNEHVIName, nil)
-		}
-	}
 	if def.Policy.Handover.IsZero() {
 		def.Policy.Handover = definition.NewChoice(policies.Never, nil)
 	}
@@ -70,10 +64,14 @@ func (s *Answers) Complete(def *definition.Campaign) {
 	}
 }
 
-// Check implements definition.Settings.
-func (s *Answers) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	faults := policies.CheckTrust(def, Name, next.Searches(def.Policy.Next))
-	if def.Policy.Next.Name == next.ThompsonName {
+// Check implements definition.Settings. All faults are found by CheckNext.
+func (*Answers) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+
+// CheckNext implements policies.Dependent.
+func (s *Answers) CheckNext(
+	def *definition.Campaign, here definition.Path, rule policies.Rule,
+) (faults []definition.Fault) {
+	if next.Draws(rule.Searched()) {
 		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
 			Problem: "answers cannot enter a draw of the model of measurements",
 			Remedy:  "write next: lognei, logei or lcb"})

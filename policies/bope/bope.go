@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
@@ -34,7 +35,8 @@ var Family = policies.Family{
 	Name:    "bope",
 	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
-		{Part: policies.Next, Name: EIUUName, Settings: func() definition.Settings { return new(EIUU) }},
+		{Part: policies.Next, Name: EIUUName, Settings: func() definition.Settings { return new(EIUU) },
+			Preference: true},
 		{Part: policies.Handover, Name: OutcomesName, Settings: func() definition.Settings { return new(Outcomes) }},
 	},
 	Methods: []policies.Method{{
@@ -62,7 +64,7 @@ type policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def definition.Campaign) (policies.Policy, error) {
+func New(def definition.Campaign, _ next.Rule) (policies.Policy, error) {
 	p := &policy{def: def}
 	if def.Policy.Next.Name != EIUUName {
 		return nil, fmt.Errorf("answers to comparisons of outcomes are not read by the rule %q of next", def.Policy.Next.Name)

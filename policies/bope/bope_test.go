@@ -255,7 +255,7 @@ func TestAbsentExpert(t *testing.T) {
 	}
 	def := *view.Campaign.Definition
 	def.Budget = definition.Budget{Experiments: 20}
-	policy, err := bope.New(def)
+	policy, err := builtin.Registry().Methods.New(def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,11 +101,7 @@ type policy struct {
 // New returns the policy of a complete definition. An incomplete definition is an error and
 // gets no defaults here: the meaning of a recorded definition must not depend on the version of
 // the program.
-func New(def definition.Campaign) (policies.Policy, error) {
-	rule, err := next.New(def.Policy.Next)
-	if err != nil {
-		return nil, err
-	}
+func New(def definition.Campaign, rule next.Rule) (policies.Policy, error) {
 	name := def.Policy.Trust.Name
 	b := belief.SettingsOf(def.Policy.Trust)
 	if rule == nil || b == nil {
@@ -127,10 +123,9 @@ func New(def definition.Campaign) (policies.Policy, error) {
 		p.cobol = &trust.COBOL{Lambda0: *s.Lambda0, Zeta: *s.Zeta, Eta: *s.Eta}
 		p.belief.DoubleConfidence = s.Paper
 	}
-	if p.width, err = widthOf(def.Policy); err != nil {
-		return nil, err
-	}
-	return p, nil
+	var err error
+	p.width, err = widthOf(def.Policy)
+	return p, err
 }
 
 // widthOf returns the rule by which experts are asked, nil if none is. A handover of another

@@ -120,13 +120,19 @@ func (s *HCEI) Complete(def *definition.Campaign) {
 
 // Check implements definition.Settings.
 func (s *HCEI) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	faults := check(def, here, HCEIName, &s.Settings)
-	if next.Searches(def.Policy.Next) && def.Policy.Next.Name != next.LogEIName {
-		faults = append(faults, definition.Fault{At: definition.At("policy", "next"),
-			Problem: "hcei weighs the expected improvement, and next is another rule",
-			Remedy:  "write next: logei, or remove next"})
+	return check(def, here, HCEIName, &s.Settings)
+}
+
+// CheckNext implements policies.Dependent.
+func (*HCEI) CheckNext(
+	_ *definition.Campaign, _ definition.Path, rule policies.Rule,
+) []definition.Fault {
+	if rule.Searched() == nil || rule.Name == next.LogEIName {
+		return nil
 	}
-	return faults
+	return []definition.Fault{{At: definition.At("policy", "next"),
+		Problem: "hcei weighs the expected improvement, and next is another rule",
+		Remedy:  "write next: logei, or remove next"}}
 }
 
 // Words implements definition.Settings.
@@ -154,8 +160,7 @@ func ask(def *definition.Campaign, feedback string) {
 // the definition as a whole; the schema limits single settings.
 func check(
 	def *definition.Campaign, here definition.Path, name string, b *belief.Settings,
-) []definition.Fault {
-	faults := policies.CheckTrust(def, name, next.Searches(def.Policy.Next))
+) (faults []definition.Fault) {
 	at := definition.At("policy", "handover")
 	switch h := def.Policy.Handover.Name; {
 	case h == WidthName && b.Feedback == belief.FeedbackGaussian:

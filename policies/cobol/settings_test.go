@@ -151,7 +151,7 @@ func TestChecks(t *testing.T) {
 		{"hcei by another rule", definition.Policy{Trust: cobol.HCEI{}.Choice(), Next: next.LCB{}.Choice()}, "next", "next: logei"},
 	} {
 		def, trust, _ := completed(t, c.policy)
-		faults := trust.Check(&def, definition.At("policy", "trust"))
+		faults := builtin.Registry().Methods.Check(&def, policies.Trust, trust, definition.At("policy", "trust"))
 		if c.at == "" {
 			if len(faults) != 0 {
 				t.Errorf("%s: %+v", c.name, faults)
@@ -163,7 +163,7 @@ func TestChecks(t *testing.T) {
 		}
 	}
 	def, _, handover := completed(t, definition.Policy{Trust: definition.NewChoice(policies.None, nil), Handover: cobol.Width{}.Choice()})
-	if faults := handover.Check(&def, definition.At("policy", "handover")); len(faults) != 1 {
+	if faults := builtin.Registry().Methods.Check(&def, policies.Handover, handover, definition.At("policy", "handover")); len(faults) != 1 {
 		t.Errorf("nobody's belief is read, and it asks where it is wide: %+v", faults)
 	}
 }

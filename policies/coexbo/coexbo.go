@@ -132,11 +132,7 @@ type policy struct {
 
 // New returns the policy of a complete definition. Only random candidates need
 // no rule that searches, and no prior can bend those.
-func New(def definition.Campaign) (policies.Policy, error) {
-	rule, err := next.New(def.Policy.Next)
-	if err != nil {
-		return nil, err
-	}
+func New(def definition.Campaign, rule next.Rule) (policies.Policy, error) {
 	p := &policy{def: def, rule: rule}
 	switch def.Policy.Trust.Name {
 	case Name:
@@ -358,7 +354,7 @@ func (p *policy) second(
 ) (next.Acquisition, error) {
 	model := s.View.Objective()
 	if p.prior == nil {
-		if _, draws := p.rule.(interface{ Draws() }); draws {
+		if next.Draws(p.rule) {
 			return p.rule.Acquisition(model, s.Seed()+secondDraw)
 		}
 		measured, err := model.Fantasize(ctx, [][]float64{unaided.X})

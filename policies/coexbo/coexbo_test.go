@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/coexbo"
@@ -38,7 +39,7 @@ func TestChoicesThatCannotBeRead(t *testing.T) {
 		Options: []events.Option{{Parameters: half}, {Parameters: half}},
 	})
 	view.Campaign, def.Budget.Experiments = &state, 40
-	p, err := coexbo.New(def)
+	p, err := builtin.Registry().Methods.New(def)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,9 +55,7 @@ func (s *CoExBO) Complete(def *definition.Campaign) {
 }
 
 // Check implements definition.Settings.
-func (*CoExBO) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
-	return policies.CheckTrust(def, Name, next.Searches(def.Policy.Next))
-}
+func (*CoExBO) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
 
 // Words implements definition.Settings.
 func (s *CoExBO) Words(*definition.Campaign) string {
@@ -84,9 +82,7 @@ func (s *PiBO) Complete(def *definition.Campaign) {
 }
 
 // Check implements definition.Settings.
-func (*PiBO) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
-	return policies.CheckTrust(def, PiBOName, next.Searches(def.Policy.Next))
-}
+func (*PiBO) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
 
 // Words implements definition.Settings.
 func (s *PiBO) Words(*definition.Campaign) string {
@@ -138,9 +134,14 @@ func (s *Choose) Complete(*definition.Campaign) {
 	definition.DefaultTo(&s.Gate, true)
 }
 
-// Check implements definition.Settings. Both faults are of the handover, since
+// Check implements definition.Settings. All faults are found by CheckNext.
+func (*Choose) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+
+// CheckNext implements policies.Dependent. Both faults are of the handover, since
 // trust and next make sense by themselves.
-func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.Fault {
+func (*Choose) CheckNext(
+	def *definition.Campaign, _ definition.Path, rule policies.Rule,
+) []definition.Fault {
 	var faults []definition.Fault
 	report := func(problem, remedy string) {
 		faults = append(
@@ -155,7 +156,7 @@ func (*Choose) Check(def *definition.Campaign, _ definition.Path) []definition.F
 			"add experts, or choose a policy without experts, such as lognei or lcb",
 		)
 	}
-	if !next.Searches(p.Next) && p.Next.Name != next.RandomName {
+	if rule.Searched() == nil && p.Next.Name != next.RandomName {
 		report("choose needs a rule that gives two candidates", "write next: lcb, thompson or random")
 	}
 	return faults

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -25,8 +26,10 @@ var Family = policies.Family{
 	Name:    "direct",
 	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
-		{Part: policies.Next, Name: PriorName, Settings: func() definition.Settings { return new(Prior) }},
-		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) }},
+		{Part: policies.Next, Name: PriorName, Settings: func() definition.Settings { return new(Prior) },
+			Preference: true},
+		{Part: policies.Next, Name: ManualName, Settings: func() definition.Settings { return new(Manual) },
+			Preference: true},
 	},
 	Methods: []policies.Method{
 		{
@@ -49,7 +52,7 @@ type policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def definition.Campaign) (policies.Policy, error) {
+func New(def definition.Campaign, _ next.Rule) (policies.Policy, error) {
 	return &policy{def: def}, nil
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/direct"
@@ -32,7 +33,7 @@ func TestSampleUndecided(t *testing.T) {
 		t.Fatal(err)
 	}
 	def.Budget.Experiments = 40
-	p, err := direct.New(def)
+	p, err := builtin.Registry().Methods.New(def)
 	if err != nil {
 		t.Fatal(err)
 	}

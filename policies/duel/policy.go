@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -81,7 +82,7 @@ type policy struct {
 }
 
 // NewPolicy returns the policy of a complete definition.
-func NewPolicy(def definition.Campaign) (policies.Policy, error) {
+func NewPolicy(def definition.Campaign, _ next.Rule) (policies.Policy, error) {
 	rule, err := New(def)
 	if err != nil {
 		return nil, err

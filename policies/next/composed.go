@@ -56,8 +56,8 @@ type Composer interface {
 
 // Composes implements [Composer]. Experts' answers enter the model of the objective: for a
 // formula that model then decides, unless they move the predictions from the quantities.
-func (r logNEI) Composes(p *seek.Problem, m *quantity.Model) bool {
-	return !p.Computed() || r.quantities && (!m.Informed() || p.IsInformed())
+func (s LogNEI) Composes(p *seek.Problem, m *quantity.Model) bool {
+	return !p.Computed() || s.Quantities && (!m.Informed() || p.IsInformed())
 }
 
 // Compose implements [Composer]: the noisy expected improvement of a function of the
@@ -65,7 +65,7 @@ func (r logNEI) Composes(p *seek.Problem, m *quantity.Model) bool {
 // compositions give each member its best value: that of the compositions that keep the
 // constraints in it or, if none does, the worst value of all, so that any composition that
 // keeps them is an improvement.
-func (r logNEI) Compose(s Several) (Composed, error) {
+func (LogNEI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
 	weighed, err := s.contenders(m)
 	if err != nil {

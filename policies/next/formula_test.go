@@ -6,6 +6,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -68,7 +70,7 @@ func TestAcquisitionsAreTheirFormulas(t *testing.T) {
 				"growing": {next.LCB{Beta: ptr(9.0), BetaRule: next.BetaGrowing}.Choice(), mean - gain*sd},
 				"logei":   {next.LogEI{}.Choice(), -math.Log(improvement)},
 			} {
-				rule, err := next.New(want.rule)
+				rule, err := builtin.Registry().Methods.Searched(policies.Alone(want.rule))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -98,18 +100,18 @@ func TestNames(t *testing.T) {
 		"lognei":   next.LogNEI{}.Choice(),
 		"thompson": next.Thompson{}.Choice(),
 	} {
-		rule, err := next.New(choice)
+		rule, err := builtin.Registry().Methods.Searched(policies.Alone(choice))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if rule.Name() != want || rule.Rationale() == "" {
 			t.Errorf("the rule of %q is %v", want, rule)
 		}
-		if _, draws := rule.(interface{ Draws() }); draws != (want == "thompson") {
+		if draws := next.Draws(rule); draws != (want == "thompson") {
 			t.Errorf("%q draws: %v", want, draws)
 		}
 	}
-	if rule, err := next.New(next.Sobol{}.Choice()); rule != nil {
+	if rule, err := builtin.Registry().Methods.Searched(policies.Alone(next.Sobol{}.Choice())); rule != nil {
 		t.Errorf("a design is the rule %v, %v", rule, err)
 	}
 }

@@ -18,27 +18,32 @@ const (
 	nearFront = 12 // compositions near which searches begin
 )
 
-// logNEHVI is −log of the noisy expected hypervolume improvement (package ehvi;
-// Daulton et al. 2021, Eq. 4, in closed form; in logarithms as Ament et al. 2023)
-// and of the probability that constraints on outcomes are kept.
-type logNEHVI struct{}
+// Name implements [Rule].
+func (LogNEHVI) Name() string { return LogNEHVIName }
 
-func (logNEHVI) Name() string { return LogNEHVIName }
+// Gist implements [Brief].
+func (LogNEHVI) Gist() string { return "hypervolume improvement" }
 
-func (logNEHVI) Rationale() string {
+// Logarithm implements [Logarithmic].
+func (LogNEHVI) Logarithm() {}
+
+// Rationale implements [Rule].
+func (LogNEHVI) Rationale() string {
 	return "the greatest expected improvement of the front's hypervolume, as uncertain as the front is"
 }
 
 // Acquisition implements [Rule]. One quantity has no front.
-func (logNEHVI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
-	return logNEI{}.Acquisition(m, seed)
+func (LogNEHVI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
+	return LogNEI{}.Acquisition(m, seed)
 }
 
 // Composes implements [Composer].
-func (logNEHVI) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Aims != nil }
+func (LogNEHVI) Composes(p *seek.Problem, _ *quantity.Model) bool { return p.Aims != nil }
 
-// Compose implements [Composer].
-func (logNEHVI) Compose(s Several) (Composed, error) {
+// Compose implements [Composer]: −log of the noisy expected hypervolume improvement (package
+// ehvi; Daulton et al. 2021, Eq. 4, in closed form; in logarithms as Ament et al. 2023) and of
+// the probability that constraints on outcomes are kept.
+func (LogNEHVI) Compose(s Several) (Composed, error) {
 	m, pending := s.Objective.Expected()
 	all := slices.Concat(pending, s.Awaited)
 	var underWay [][]float64 // those at a lower fidelity can be on no front

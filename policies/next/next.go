@@ -9,9 +9,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
-	"slices"
 
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -20,7 +18,9 @@ import (
 // to measure next. Where grad is not nil it is filled with the gradient.
 type Acquisition func(x, grad []float64) float64
 
-// Rule makes an acquisition of a model. Equal arguments give equal functions.
+// Rule makes an acquisition of a model. Equal arguments give equal functions. The settings of a
+// rule of next that searches a model are one; the further interfaces of this package say what
+// else it can do.
 type Rule interface {
 	// Name is the rule's name in a campaign file.
 	Name() string
@@ -46,45 +46,41 @@ type Balancer interface {
 	BalancesUntil() float64
 }
 
-// New returns the acquisition that a complete definition chooses; nil if the choice is not a
-// rule of this package.
-func New(c definition.Choice) (Rule, error) {
-	switch c.Name {
-	case LCBName:
-		var s LCB
-		if err := c.Decode(&s); err != nil {
-			return nil, err
-		}
-		if s.BetaRule != BetaFixed {
-			return lcb{rule: s.BetaRule}, nil
-		}
-		if s.Beta == nil {
-			return nil, errors.New("the definition lacks beta of lcb")
-		}
-		return lcb{rule: s.BetaRule, beta: *s.Beta}, nil
-	case LogEIName:
-		return logEI{}, nil
-	case LogNEIName:
-		var s LogNEI
-		if err := c.Decode(&s); err != nil {
-			return nil, err
-		}
-		definition.DefaultTo(&s.Restarts, 1) // of before there were any
-		return logNEI{*s.Restarts, s.Quantities}, nil
-	case LogNEHVIName:
-		return logNEHVI{}, nil
-	case ThompsonName:
-		return thompson{}, nil
-	}
-	return nil, nil
+// Brief is implemented by rules that name their merit in a list of decisions.
+type Brief interface {
+	// Gist is the merit in two or three words: "expected improvement".
+	Gist() string
 }
 
-// Logarithm reports whether the acquisition of a rule is −log of something that
-// is to be great.
-func Logarithm(r Rule) bool { return logarithm(r.Name()) }
+// Missing is implemented by rules that cannot do without settings which a definition may lack.
+type Missing interface {
+	// Missing names what a recorded definition lacks.
+	Missing() error
+}
 
-func logarithm(rule string) bool {
-	return slices.Contains([]string{LogEIName, LogNEIName, LogNEHVIName}, rule)
+// Bounding is implemented by rules that are a confidence bound μ − βσ.
+type Bounding interface {
+	// Width returns β for a model.
+	Width(m *quantity.Model) (float64, error)
+}
+
+// Drawing is implemented by rules whose acquisition is a draw: another seed gives another.
+type Drawing interface{ Draws() }
+
+// Logarithmic is implemented by rules whose acquisition is −log of a merit: costs and
+// probabilities, as logarithms, are added to it.
+type Logarithmic interface{ Logarithm() }
+
+// Draws reports whether the acquisition of a rule is a draw.
+func Draws(r Rule) bool {
+	_, draws := r.(Drawing)
+	return draws
+}
+
+// Logarithm reports whether the acquisition of a rule is −log of a merit.
+func Logarithm(r Rule) bool {
+	_, logarithm := r.(Logarithmic)
+	return logarithm
 }
 
 // Constants of Lemma 3.1 as the reference implementation of Xu et al. 2024 sets
@@ -95,30 +91,39 @@ const (
 	lemmaNoise = 1e-4 // σ = r
 )
 
-// Beta returns β of the confidence bounds μ ∓ βσ: that of an lcb rule, 1 for
+// Beta returns β of the confidence bounds μ ∓ βσ: that of a rule that is one, 1 for
 // others.
 func Beta(r Rule, m *quantity.Model) (float64, error) {
-	if rule, ok := r.(lcb); ok {
-		return rule.width(m)
+	if rule, ok := r.(Bounding); ok {
+		return rule.Width(m)
 	}
 	return 1, nil
 }
 
-// lcb is μ − βσ (Xu et al. 2024, §3.1).
-type lcb struct {
-	rule string
-	beta float64 // of the rule "fixed"
-}
+// Name implements [Rule].
+func (LCB) Name() string { return LCBName }
 
-func (lcb) Name() string { return LCBName }
-func (lcb) Rationale() string {
+// Rationale implements [Rule].
+func (LCB) Rationale() string {
 	return "the best confidence bound: the best value that the model holds possible"
 }
 
-func (r lcb) width(m *quantity.Model) (float64, error) {
-	switch r.rule {
+// Gist implements [Brief].
+func (LCB) Gist() string { return "best confidence bound" }
+
+// Missing implements [Missing].
+func (s LCB) Missing() error {
+	if s.BetaRule == BetaFixed && s.Beta == nil {
+		return errors.New("the definition lacks beta of lcb")
+	}
+	return nil
+}
+
+// Width implements [Bounding].
+func (s LCB) Width(m *quantity.Model) (float64, error) {
+	switch s.BetaRule {
 	case BetaFixed:
-		return r.beta, nil
+		return *s.Beta, nil
 	case BetaGrowing:
 		return math.Sqrt(acquisition.GrowingBeta(m.GP().Dim(), len(m.Observations))), nil
 	}
@@ -126,8 +131,9 @@ func (r lcb) width(m *quantity.Model) (float64, error) {
 	return acquisition.Beta(lemmaNorm, lemmaNoise, gain, lemmaDelta), err
 }
 
-func (r lcb) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
-	beta, err := r.width(m)
+// Acquisition implements [Rule]: μ − βσ (Xu et al. 2024, §3.1).
+func (s LCB) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
+	beta, err := s.Width(m)
 	if err != nil {
 		return nil, err
 	}
@@ -149,14 +155,21 @@ func Bound(m *quantity.Model, w float64) Acquisition {
 	}
 }
 
-// logEI is −log E[max(0, best − f)], best being the smallest posterior mean at
-// a measured composition (Ament et al. 2023).
-type logEI struct{}
+// Name implements [Rule].
+func (LogEI) Name() string { return LogEIName }
 
-func (logEI) Name() string      { return LogEIName }
-func (logEI) Rationale() string { return "the greatest expected improvement on the best so far" }
+// Rationale implements [Rule].
+func (LogEI) Rationale() string { return "the greatest expected improvement on the best so far" }
 
-func (logEI) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
+// Gist implements [Brief].
+func (LogEI) Gist() string { return "expected improvement" }
+
+// Logarithm implements [Logarithmic].
+func (LogEI) Logarithm() {}
+
+// Acquisition implements [Rule]: −log E[max(0, best − f)], best being the smallest posterior
+// mean at a measured composition (Ament et al. 2023).
+func (LogEI) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
 	p := m.NewPredictor()
 	best := math.Inf(1)
 	for i, x := range m.X {
@@ -181,16 +194,19 @@ func (logEI) Acquisition(m *quantity.Model, _ uint64) (Acquisition, error) {
 	}, nil
 }
 
-// thompson is one draw from the posterior.
-type thompson struct{}
+// Name implements [Rule].
+func (Thompson) Name() string { return ThompsonName }
 
-func (thompson) Name() string { return ThompsonName }
+// Draws implements [Drawing].
+func (Thompson) Draws() {}
 
-// Draws marks a rule whose acquisition is a draw: another seed gives another.
-func (thompson) Draws() {}
+// Rationale implements [Rule].
+func (Thompson) Rationale() string { return "the best value in one function drawn from the model" }
 
-func (thompson) Rationale() string { return "the best value in one function drawn from the model" }
+// Gist implements [Brief].
+func (Thompson) Gist() string { return "Thompson sample" }
 
-func (thompson) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
+// Acquisition implements [Rule]: one draw from the posterior.
+func (Thompson) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	return m.GP().Path(rand.New(rand.NewPCG(seed, 0))), nil
 }

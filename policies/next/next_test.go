@@ -6,7 +6,9 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -42,7 +44,7 @@ var rules = map[string]definition.Choice{
 // ruleOf returns the rule that is chosen.
 func ruleOf(t *testing.T, c definition.Choice) next.Rule {
 	t.Helper()
-	r, err := next.New(c)
+	r, err := builtin.Registry().Methods.Searched(policies.Alone(c))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
@@ -21,28 +22,13 @@ const (
 	pruning  = 512 // draws by which they are chosen
 )
 
-// logNEI is −log of the expected improvement on the best tried composition, whose values are
-// known only as far as the posterior knows them (Letham et al. 2019; LogNEI: Ament et al.
-// 2023): draws of f, without noise, at the compositions measured and under way, and the mean
+// Acquisition implements [Rule]: −log of the expected improvement on the best tried
+// composition, whose values are known only as far as the posterior knows them (Letham et al.
+// 2019; LogNEI: Ament et al. 2023): draws of f, without noise, at the compositions measured and under way, and the mean
 // over the draws of the expected improvement on the least value of each, given all of its
 // values. So nothing is to be gained where something was measured or is under way, and where
-// nothing is noisy and nothing under way it is logEI.
-type logNEI struct {
-	restarts float64
-	// quantities is set if a formula is optimized by the models of its quantities.
-	quantities bool
-}
-
-func (logNEI) Name() string { return LogNEIName }
-
-func (logNEI) Rationale() string {
-	return "the greatest expected improvement on the best so far, as uncertain as that is"
-}
-
-// BalancesUntil implements [Balancer].
-func (r logNEI) BalancesUntil() float64 { return r.restarts }
-
-func (logNEI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
+// nothing is noisy and nothing under way it is [LogEI].
+func (LogNEI) Acquisition(m *quantity.Model, seed uint64) (Acquisition, error) {
 	m, pending := m.Expected()
 	known := m.Conditioned()
 	points, draws, err := tried(m, known, pending, seed)
@@ -197,9 +183,29 @@ const (
 	longestStep = 0.5 // of the unit cube, where a lengthscale is longer
 )
 
+// Name implements [Rule].
+func (LogNEI) Name() string { return LogNEIName }
+
+// Rationale implements [Rule].
+func (LogNEI) Rationale() string {
+	return "the greatest expected improvement on the best so far, as uncertain as that is"
+}
+
+// Gist implements [Brief].
+func (LogNEI) Gist() string { return "expected improvement" }
+
+// Logarithm implements [Logarithmic].
+func (LogNEI) Logarithm() {}
+
+// BalancesUntil implements [Balancer]. Definitions of before there were Restarts lack them.
+func (s LogNEI) BalancesUntil() float64 {
+	definition.DefaultTo(&s.Restarts, 1)
+	return *s.Restarts
+}
+
 // Starts implements [Starter]. At the measured compositions themselves nothing is to be gained,
 // and no slope leads away from them.
-func (logNEI) Starts(m *quantity.Model, seed uint64) [][]float64 {
+func (LogNEI) Starts(m *quantity.Model, seed uint64) [][]float64 {
 	best := contenders(m)
 	return around(best[:min(len(best), besides)], m.Kernel().Lengthscales(), seed)
 }

@@ -1,8 +1,8 @@
 package next
 
 import (
+	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/computed"
@@ -220,31 +220,19 @@ func (plain) Complete(*definition.Campaign) {}
 // Check implements definition.Settings.
 func (plain) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
 
-// Searches reports whether a rule of next searches a model of the objective.
-func Searches(c definition.Choice) bool {
-	return slices.Contains([]string{LCBName, LogEIName, LogNEIName, LogNEHVIName, ThompsonName}, c.Name)
-}
-
-// Weighs reports whether a rule of next weighs the worth of an experiment against its cost.
-func Weighs(c definition.Choice) bool { return logarithm(c.Name) }
-
 // ByQuantities reports whether a campaign is decided by the models of its
 // quantities: where it seeks a trade-off or a preference, or has constraints on outcomes, and where the
 // rule is to seek a formula or a desirability by them. Others are decided by the
 // model of the value that is sought alone, as all were before there were these.
 func ByQuantities(def *definition.Campaign) bool {
-	s, _ := definition.SettingsIf[LogNEI](def.Policy.Next, LogNEIName)
-	return def.SeveralMatter() || def.Objective.Computed() && s.Quantities
+	return def.SeveralMatter() || def.Objective.Computed() && Quantities(def.Policy)
 }
 
-// Prefers reports whether a rule of next works if the objective is an expert's preference among
-// outcomes: a design does, and rules that other packages own.
-func Prefers(c definition.Choice) bool {
-	return !Searches(c)
-}
-
-// TradesOff reports whether a rule of next works where several quantities are
-// traded off against each other.
-func TradesOff(c definition.Choice) bool {
-	return slices.Contains([]string{LogNEHVIName, SobolName, RandomName, ProcessName}, c.Name)
+// Quantities reports whether the rule of next is to seek a formula or a desirability by the
+// models of its quantities: whether a setting of that name says so.
+func Quantities(p definition.Policy) bool {
+	var s struct {
+		Quantities bool `json:"quantities"`
+	}
+	return json.Unmarshal(p.Next.Settings(), &s) == nil && s.Quantities
 }

@@ -28,7 +28,8 @@ var Family = policies.Family{
 	Name:    Name,
 	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
-		{Part: policies.Next, Name: Name, Settings: func() definition.Settings { return new(Settings) }},
+		{Part: policies.Next, Name: Name, Settings: func() definition.Settings { return new(Settings) },
+			Tradeoff: true, Preference: true},
 	},
 	New: New,
 }
@@ -41,7 +42,7 @@ type policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def definition.Campaign) (policies.Policy, error) {
+func New(def definition.Campaign, _ next.Rule) (policies.Policy, error) {
 	p := &policy{def: def}
 	if err := def.Policy.Next.Decode(&p.settings); err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func New(def definition.Campaign) (policies.Policy, error) {
 	own := def
 	own.Policy = policies.Alone(next.Default(&def))
 	var err error
-	p.own, err = unaided.New(own)
+	p.own, err = policies.Registry{unaided.Family}.New(own)
 	return p, err
 }
 

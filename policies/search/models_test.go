@@ -9,9 +9,11 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -195,7 +197,7 @@ func acquisitions(t testing.TB) []next.Rule {
 	t.Helper()
 	var rules []next.Rule
 	for _, c := range []definition.Choice{next.LCB{Beta: ptr(2.0), BetaRule: next.BetaFixed}.Choice(), next.LogEI{}.Choice(), next.LogNEI{}.Choice()} {
-		r, err := next.New(c)
+		r, err := builtin.Registry().Methods.Searched(policies.Alone(c))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/num/channel"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/policies"
@@ -78,7 +79,7 @@ func TestAnswersAboutAffine(t *testing.T) {
 // Law: the gradient of the acquisition is its slope, where answers about the whole move a formula too.
 func TestAnswersGradient(t *testing.T) {
 	v, informed := summed(t, "a*b + x")
-	rule, err := next.New(v.Campaign.Definition.Policy.Next)
+	rule, err := builtin.Registry().Methods.Searched(v.Campaign.Definition.Policy)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,38 +23,19 @@ var Family = policies.Family{
 	Name:    "unaided",
 	Version: policies.Version, Earlier: policies.Earlier,
 	Rules: []policies.Rule{
-		{
-			Part:     policies.Next,
-			Name:     next.LCBName,
-			Settings: func() definition.Settings { return new(next.LCB) },
-			Model:    true,
-		},
-		{
-			Part:     policies.Next,
-			Name:     next.LogEIName,
-			Settings: func() definition.Settings { return new(next.LogEI) },
-			Model:    true,
-		},
-		{
-			Part:     policies.Next,
-			Name:     next.LogNEIName,
-			Settings: func() definition.Settings { return new(next.LogNEI) },
-			Model:    true,
-		},
-		{
-			Part:     policies.Next,
-			Name:     next.LogNEHVIName,
-			Settings: func() definition.Settings { return new(next.LogNEHVI) },
-			Model:    true,
-		},
-		{
-			Part:     policies.Next,
-			Name:     next.ThompsonName,
-			Settings: func() definition.Settings { return new(next.Thompson) },
-		},
-		{Part: policies.Next, Name: next.SobolName,
+		{Part: policies.Next, Name: next.LCBName,
+			Settings: func() definition.Settings { return new(next.LCB) }},
+		{Part: policies.Next, Name: next.LogEIName,
+			Settings: func() definition.Settings { return new(next.LogEI) }},
+		{Part: policies.Next, Name: next.LogNEIName, Fidelity: true,
+			Settings: func() definition.Settings { return new(next.LogNEI) }},
+		{Part: policies.Next, Name: next.LogNEHVIName, Tradeoff: true, Fidelity: true,
+			Settings: func() definition.Settings { return new(next.LogNEHVI) }},
+		{Part: policies.Next, Name: next.ThompsonName,
+			Settings: func() definition.Settings { return new(next.Thompson) }},
+		{Part: policies.Next, Name: next.SobolName, Tradeoff: true, Preference: true,
 			Settings: func() definition.Settings { return new(next.Sobol) }},
-		{Part: policies.Next, Name: next.RandomName,
+		{Part: policies.Next, Name: next.RandomName, Tradeoff: true, Preference: true,
 			Settings: func() definition.Settings { return new(next.Random) }},
 		{Part: policies.Trust, Name: policies.None,
 			Settings: func() definition.Settings { return new(None) }},
@@ -98,11 +79,7 @@ type policy struct {
 }
 
 // New returns the policy of a complete definition.
-func New(def definition.Campaign) (policies.Policy, error) {
-	rule, err := next.New(def.Policy.Next)
-	if err != nil {
-		return nil, err
-	}
+func New(def definition.Campaign, rule next.Rule) (policies.Policy, error) {
 	return &policy{def: def, rule: rule}, nil
 }
 
@@ -119,15 +96,11 @@ func (p *policy) Decide(ctx context.Context, v policies.View, seed uint64) (poli
 		m := step.Modeled{Def: &p.def, Rule: p.rule, Choose: choose}
 		return m.Decide(ctx, v, d)
 	}
-	kind := definition.DesignSobol
-	if p.def.Policy.Next.Name == next.RandomName {
-		kind = definition.DesignRandom
-	}
 	remark := ""
 	if v.ObjectiveError() != nil {
 		remark = step.Unusable(v.ObjectiveError())
 	}
-	return p.drawn.Design(&p.def, v, d, kind, remark)
+	return p.drawn.Design(&p.def, v, d, p.def.Policy.Next.Name, remark)
 }
 
 // choose runs the unaided candidate, unless a question of another policy, from

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/step"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -58,7 +59,7 @@ type policy struct {
 	settings Settings
 }
 
-func open(def definition.Campaign) (policies.Policy, error) {
+func open(def definition.Campaign, _ next.Rule) (policies.Policy, error) {
 	p := &policy{def: def}
 	err := def.Policy.Next.Decode(&p.settings)
 	return p, err

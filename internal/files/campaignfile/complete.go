@@ -304,7 +304,9 @@ func completePolicy(reg registry.Registry, def *definition.Campaign) {
 	}
 	if p.Trust.IsZero() {
 		rule, known := reg.Methods.Rule(policies.Next, p.Next.Name)
-		helped := p.Next.IsZero() || known && rule.Model
+		searched := rule.Searched()
+		// An expert's answers do not enter a draw of the model.
+		helped := p.Next.IsZero() || known && searched != nil && !next.Draws(searched)
 		p.Trust = definition.NewChoice(policies.None, nil)
 		// Trust helps only where next searches a model that an expert's belief
 		// can bend.

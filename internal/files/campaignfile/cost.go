@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/policies"
@@ -33,8 +34,9 @@ func (v *validator) cost() {
 	default:
 		v.costFormula()
 	}
-	if p := v.def.Policy.Next; v.known(policies.Next, p.Name) && next.Searches(p) && !next.Weighs(p) {
-		v.report(at("policy", "next"), fmt.Sprintf("%s is no logarithm of what an experiment is worth, and cannot be weighed against its cost", p.Name),
+	rule, _ := v.next()
+	if searched := rule.Searched(); searched != nil && !next.Logarithm(searched) {
+		v.report(at("policy", "next"), fmt.Sprintf("%s is no logarithm of what an experiment is worth, and cannot be weighed against its cost", rule.Name),
 			"write lognei, logei or lognehvi, or leave cost out")
 	}
 }
@@ -90,7 +92,7 @@ func (v *validator) costFormula() {
 }
 
 // costText describes the cost of an experiment.
-func costText(def *definition.Campaign) string {
+func costText(reg registry.Registry, def *definition.Campaign) string {
 	text := "an experiment costs "
 	if computed.CostOfSource(def) {
 		text += "what its " + def.Cost.Of + " does"
@@ -99,8 +101,9 @@ func costText(def *definition.Campaign) string {
 	} else {
 		text += format.WithUnit(def.Cost.Of, def.Cost.Unit)
 	}
+	rule, _ := reg.Methods.Rule(policies.Next, def.Policy.Next.Name)
 	switch {
-	case !next.Weighs(def.Policy.Next):
+	case !next.Logarithm(rule.Searched()):
 		return text + "; the choice is made without it"
 	case def.Budget.Cost > 0:
 		return text + "; cheap ones come first, and it matters less the more of its budget is spent"

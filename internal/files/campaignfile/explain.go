@@ -73,7 +73,7 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		line("fidelity", fidelityText(&def))
 	}
 	if !def.Cost.IsZero() {
-		line("costs", costText(&def))
+		line("costs", costText(reg, &def))
 	}
 	line("ends", endText(def))
 	line("seed", fmt.Sprintf("%d; the same seed makes the same decisions from the same results", def.Seed))

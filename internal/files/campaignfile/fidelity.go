@@ -7,7 +7,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/computed"
 	"github.com/campaignd/campaignd/internal/ground/format"
-	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -125,13 +124,10 @@ func (v *validator) fidelityOf() {
 	if v.def.Model.Intervals != definition.IntervalsFitted {
 		refuse(at("model", "intervals"), "intervals are not marginal", "write fitted, or leave it out")
 	}
-	rule := next.LogNEIName
-	if v.def.Tradeoff() != nil {
-		rule = next.LogNEHVIName
-	}
-	if p := v.def.Policy.Next; v.known(policies.Next, p.Name) && p.Name != rule {
-		v.report(at("policy", "next"), fmt.Sprintf("%s does not choose between fidelities", p.Name),
-			fmt.Sprintf("write %s, or leave fidelity out", rule))
+	rule, known := v.next()
+	if known && !(rule.Fidelity && rule.Tradeoff == (v.def.Tradeoff() != nil)) {
+		v.report(at("policy", "next"), fmt.Sprintf("%s does not choose between fidelities", rule.Name),
+			fmt.Sprintf("write %s, or leave fidelity out", next.Default(&v.def).Name))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/policies"
+	"github.com/campaignd/campaignd/policies/next"
 )
 
 // corner is a rule of somebody else's: it measures in a corner of the space.
@@ -35,7 +36,7 @@ func cornered() registry.Registry {
 		Name:    "corners",
 		Rules:   []policies.Rule{{Part: policies.Next, Name: "corner", Settings: func() definition.Settings { return new(corner) }}},
 		Methods: []policies.Method{{Name: "corners", Summary: "corners", Policy: policies.Alone(definition.NewChoice("corner", nil))}},
-		New: func(definition.Campaign) (policies.Policy, error) {
+		New: func(definition.Campaign, next.Rule) (policies.Policy, error) {
 			return nil, errors.New("it decides nothing in this test")
 		},
 	})

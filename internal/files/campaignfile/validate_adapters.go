@@ -85,12 +85,20 @@ func (v *validator) instrument() {
 // choice. Only the driver, channel or rule knows the meaning of settings; this package adds
 // their place in the file.
 func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
+	v.settings(here, c, settings, settings.Check)
+}
+
+// settings reads the settings of a choice and has them checked.
+func (v *validator) settings(
+	here path, c definition.Choice, settings definition.Settings,
+	check func(*definition.Campaign, definition.Path) []definition.Fault,
+) {
 	here = here.To(c.Name)
 	if err := c.Decode(settings); err != nil {
 		v.report(here, err.Error(), "")
 		return
 	}
-	v.faults = append(v.faults, faultsOf(settings.Check(&v.def, here))...)
+	v.faults = append(v.faults, faultsOf(check(&v.def, here))...)
 }
 
 // faultsOf returns the faults that a choice's owner found as those of the file,

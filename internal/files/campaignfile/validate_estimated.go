@@ -54,7 +54,7 @@ func (v *validator) decisive() (names []string) {
 	o := v.def.Objective
 	switch {
 	case o.Computed():
-		if s, _ := definition.SettingsIf[next.LogNEI](v.def.Policy.Next, next.LogNEIName); s.Quantities && computed.ByModels(&v.def) {
+		if next.Quantities(v.def.Policy) && computed.ByModels(&v.def) {
 			names = computed.Names(o)
 		}
 	case v.def.Tradeoff() != nil:

@@ -211,7 +211,7 @@ func boundOf(o definition.Objective) string {
 func (v *validator) tradeoffPolicy() {
 	aims := v.def.Tradeoff()
 	p := v.def.Policy
-	if v.known(policies.Next, p.Next.Name) && !next.TradesOff(p.Next) {
+	if rule, known := v.next(); known && !rule.Tradeoff {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),
 			"write lognehvi, sobol or random, or seek a formula, a desirability or one quantity")
 	}

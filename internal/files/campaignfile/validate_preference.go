@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/policies"
-	"github.com/campaignd/campaignd/policies/next"
 )
 
 // preference checks the quantities among which an expert has preferences, that an expert is
@@ -53,7 +52,7 @@ func (v *validator) preferencePolicy() {
 			"keep the one whose preference is sought")
 	}
 	p := v.def.Policy
-	if _, known := v.reg.Methods.Rule(policies.Next, p.Next.Name); known && !next.Prefers(p.Next) {
+	if rule, known := v.next(); known && !rule.Preference {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is what an expert prefers", p.Next.Name),
 			"write eiuu, sobol or random, or seek a formula, a desirability or one quantity")
 	}

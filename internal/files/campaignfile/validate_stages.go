@@ -111,7 +111,10 @@ func (v *validator) rule(part policies.Part) {
 		v.report(here, fmt.Sprintf("there is no rule %q", choice.Name), yamltree.Suggest(choice.Name, names))
 		return
 	}
-	v.choice(here, choice, rule.Settings())
+	settings := rule.Settings()
+	v.settings(here, choice, settings, func(def *definition.Campaign, here path) []definition.Fault {
+		return v.reg.Methods.Check(def, part, settings, here)
+	})
 }
 
 // duel validates a campaign whose objective is the experts' preference: a rule of duel in place
@@ -201,10 +204,10 @@ func (v *validator) reach() {
 
 // growth checks the rules that are about the front of a trade-off.
 func (v *validator) growth() {
-	s, rule := v.def.Stop, v.def.Policy.Next.Name
+	s := v.def.Stop
 	if v.def.Tradeoff() != nil {
-		if s.Gain != nil && v.known(policies.Next, rule) && rule != next.LogNEHVIName {
-			v.report(at("stop", "gain"), fmt.Sprintf("%s expects no gain of an experiment", rule),
+		if rule, known := v.next(); s.Gain != nil && known && (rule.Searched() == nil || !rule.Tradeoff) {
+			v.report(at("stop", "gain"), fmt.Sprintf("%s expects no gain of an experiment", rule.Name),
 				"write next: "+next.LogNEHVIName+", or use hypervolume")
 		}
 		return
@@ -218,10 +221,9 @@ func (v *validator) growth() {
 	}
 }
 
-// known reports whether there is a rule of that name.
-func (v *validator) known(part policies.Part, name string) bool {
-	_, known := v.reg.Methods.Rule(part, name)
-	return known
+// next returns the rule of next, if it is known.
+func (v *validator) next() (rule policies.Rule, known bool) {
+	return v.reg.Methods.Rule(policies.Next, v.def.Policy.Next.Name)
 }
 
 // stop checks the stopping rules against the objective. A rule that can never

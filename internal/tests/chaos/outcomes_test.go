@@ -70,7 +70,7 @@ func (s seeker) seek() {
 		s.def.Quantities[i].Better = ""
 	}
 	switch {
-	case s.def.Tradeoff() != nil && !next.TradesOff(p.Next):
+	case s.def.Tradeoff() != nil && !trades(p.Next):
 		p.Next = []definition.Choice{next.LogNEHVI{}.Choice(), next.Sobol{}.Choice()}[min(1, s.IntN(6)/5)]
 	case s.def.Tradeoff() == nil && p.Next.Name == next.LogNEHVIName:
 		p.Next = []definition.Choice{next.LogNEI{}.Choice(), next.LogEI{}.Choice(), next.Thompson{}.Choice()}[max(0, s.IntN(5)-2)]
@@ -221,7 +221,7 @@ func (s seeker) refer(points ...definition.Point) {
 func (w World) outcomes(def *definition.Campaign, method policies.Method) {
 	r := w.chance("outcomes")
 	s := seeker{r, def}
-	trades := next.TradesOff(method.Policy.Next) && needsNobody(method.Policy)
+	trades := trades(method.Policy.Next) && needsNobody(method.Policy)
 	switch kind := r.IntN(3); {
 	case !method.Policy.Measures() || kind == 0 && !method.Tradeoff && !method.Preference:
 		return
@@ -316,4 +316,10 @@ func TestWorldsAreSound(t *testing.T) {
 	if len(kinds) < 12 {
 		t.Errorf("there are but %v", kinds)
 	}
+}
+
+// trades reports whether a rule of next works where several quantities are traded off.
+func trades(c definition.Choice) bool {
+	rule, _ := builtin.Registry().Methods.Rule(policies.Next, c.Name)
+	return rule.Tradeoff
 }

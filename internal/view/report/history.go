@@ -133,7 +133,7 @@ type amendment struct {
 func read(ctx context.Context, in Input) (*history, error) {
 	h := &history{
 		core:            engine.NewCore(in.Registry),
-		timeline:        view.NewTimeline(),
+		timeline:        view.NewTimeline(in.Registry.Methods),
 		corrections:     map[string][]view.Line{},
 		simulatedExpert: map[string]bool{},
 	}
