@@ -8,21 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: an account is kept and read back, in a record and as a CloudEvent.
 func TestAccount(t *testing.T) {
 	e := events.Event{Position: 3, Campaign: "a", Sequence: 2, ID: "2", Kind: events.KindNoteAdded, Version: 1,
 		Time: time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), Actor: "person:ada", Cause: "1", Data: []byte(`{"text":"x"}`)}
-	without, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := must.Get(events.AppendRecord(nil, e))(t)
 	e.Account = "root (uid 0)"
-	with, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(events.AppendRecord(nil, e))(t)
 	if want := len(without) + len(e.Account); len(with) != want {
 		t.Errorf("the records have %d and %d bytes", len(without), len(with))
 	}

@@ -15,15 +15,13 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // written returns a payload of a kind, in the newest version, as it was once written.
 func written(tb testing.TB, kind events.Kind) []byte {
 	tb.Helper()
-	data, err := os.ReadFile(filepath.Join("testdata", "golden", string(kind)+".v1.json"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("testdata", "golden", string(kind)+".v1.json")))(tb)
 	return bytes.TrimSuffix(data, []byte("\n"))
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the events of the lab's devices keep their form: it is read by every later version.
@@ -31,10 +32,7 @@ func TestDeviceEvents(t *testing.T) {
 		if err != nil || string(e.Data) != c.text || c.payload.Subject() != c.subject || e.Campaign != "devices" {
 			t.Errorf("%s: %s, %v", kind, e.Data, err)
 		}
-		read, err := events.Lab.Decode(events.Event{Kind: kind, Version: 1, Data: []byte(c.text)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		read := must.Get(events.Lab.Decode(events.Event{Kind: kind, Version: 1, Data: []byte(c.text)}))(t)
 		if again, err := json.Marshal(read); err != nil || string(again) != c.text {
 			t.Errorf("%s: read and written again: %s, %v", kind, again, err)
 		}

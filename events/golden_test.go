@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what was once written stays readable and means the same. A golden file holds an
@@ -24,10 +25,7 @@ func TestGolden(t *testing.T) {
 		for version := 1; version <= info.Version; version++ {
 			name := fmt.Sprintf("%s.v%d", info.Kind, version)
 			t.Run(name, func(t *testing.T) {
-				files, err := filepath.Glob(filepath.Join("testdata", "golden", name+"*.json"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				files := must.Get(filepath.Glob(filepath.Join("testdata", "golden", name+"*.json")))(t)
 				if len(files) == 0 {
 					t.Fatalf("write testdata/golden/%s.json, with every field filled", name)
 				}
@@ -47,10 +45,7 @@ func TestGolden(t *testing.T) {
 			})
 		}
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join("testdata", "golden", "*.json")))(t)
 	for _, file := range files {
 		if !known[file] {
 			t.Errorf("%s belongs to no kind in the table: a kind is never removed", file)
@@ -61,22 +56,13 @@ func TestGolden(t *testing.T) {
 // golden reads a golden file and encodes what it holds again.
 func golden(t *testing.T, file string, info events.KindInfo, version int) events.Payload {
 	t.Helper()
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	want = bytes.TrimSuffix(want, []byte("\n"))
-	payload, err := events.Decode(events.Event{Kind: info.Kind, Version: version, Data: want})
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(events.Event{Kind: info.Kind, Version: version, Data: want}))(t)
 	if version < info.Version {
 		return payload
 	}
-	got, err := json.Marshal(payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(json.Marshal(payload))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s: encoded again it is\n%s\nand was\n%s", file, got, want)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // unreadable is a log that can be read by campaign alone.
@@ -24,9 +25,7 @@ func TestReadCampaign(t *testing.T) {
 	defer func() { _ = log.Close() }()
 	for i := range 12 {
 		note := events.Event{Kind: events.KindNoteAdded, Version: 1, Data: []byte(`{}`)}
-		if _, err := log.Append(t.Context(), []string{"a", "b", "a"}[i%3], events.AnySequence, note); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), []string{"a", "b", "a"}[i%3], events.AnySequence, note))(t)
 	}
 	for after := range events.Sequence(10) {
 		var want []events.Position // of "a": 1, 3, 4, 6, 7, 9, 10, 12
@@ -72,9 +71,7 @@ func TestReadKinds(t *testing.T) {
 	kinds := []events.Kind{events.KindNoteAdded, events.KindCampaignStopped, events.KindCampaignResumed}
 	for i := range 12 { // the campaigns a and b in turn, the kinds in turn
 		e := events.Event{Kind: kinds[i%3], Version: 1, Data: []byte(`{}`)}
-		if _, err := log.Append(t.Context(), []string{"a", "b"}[i%2], events.AnySequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), []string{"a", "b"}[i%2], events.AnySequence, e))(t)
 	}
 	for _, c := range []struct {
 		campaign string

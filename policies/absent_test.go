@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -112,7 +113,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 	t.Helper()
 	h := &hall{people: make(map[string]attendance), log: memlog.New(), now: study.Clock()}
 	m := methods()[name]
-	def, err := studytest.Define("branin", 3, 6, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 6, func(def *definition.Campaign) {
 		def.Policy = m.policy
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2), Comparisons: ptr(2), Wait: ptr(definition.Duration(0))}
 		for i, name := range []string{"ada", "bob", "eve"}[:experts] {
@@ -137,10 +138,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 				"rahbo with ep": definition.PosteriorEP, "rahbo with hallucinate": definition.PosteriorHallucinate,
 			}[name]
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	h.def = def
 	if err := engine.Define(t.Context(), h.log, events.CampaignDefined{Definition: def}, "person:study", h.now(), ""); err != nil {
 		t.Fatal(err)
@@ -151,10 +149,7 @@ func newHall(t *testing.T, name string, experts int, company [3]attendance) *hal
 // runner returns a new process on the campaign, which writes through the given log.
 func (h *hall) runner(t *testing.T, log events.Log) *drive.Runner {
 	t.Helper()
-	r, err := studytest.Runner(t.Context(), log, h.def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, h.def, nil))(t)
 	r.Now, r.Reviewers = h.now, make(map[string]humans.Reviewer)
 	for name, attends := range h.people {
 		r.Reviewers[name] = colleague{name, attends, h.def.Measures()}
@@ -204,14 +199,8 @@ func chosen(s *campaign.State, q *campaign.Question) (n int) {
 // replayed fails the test where the log does not fold to the state of the core that wrote it.
 func (h *hall) replayed(t *testing.T, live *engine.Core) *engine.Core {
 	t.Helper()
-	again, err := engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := live.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name))(t)
+	want := must.Get(live.Digest())(t)
 	if got, err := again.Digest(); err != nil || got != want {
 		t.Fatalf("replayed, the campaign has the digest %s, live %s (%v)", got, want, err)
 	}
@@ -265,9 +254,7 @@ func (h *hall) runs(t *testing.T) *engine.Core {
 			}
 		}
 	}})
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	late.Wait()
 	h.between(t, r.Core()) // what came when it was over
 	return r.Core()
@@ -301,10 +288,7 @@ func (h *hall) restarts(t *testing.T) *engine.Core {
 func (h *hall) suggests(t *testing.T) *engine.Core {
 	for range 1000 {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
-		suggestion, err := r.Suggest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		suggestion := must.Get(r.Suggest(t.Context()))(t)
 		core := h.replayed(t, r.Core())
 		did := h.between(t, core)
 		if suggestion.Ended {
@@ -313,9 +297,7 @@ func (h *hall) suggests(t *testing.T) *engine.Core {
 		for _, x := range suggestion.Experiments {
 			x1, _ := x.Parameters["x1"].Float()
 			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(x1 * x1)}}
-			if _, err := engine.Submit(t.Context(), h.log, core, tell, h.now()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), h.log, core, tell, h.now()))(t)
 			did++
 		}
 		if did == 0 {
@@ -465,10 +447,7 @@ func TestWithdrawnDuels(t *testing.T) {
 			h := newHall(t, name, 1, companies["one answers"])
 			for n := 0; ; n++ {
 				r := &drive.Runner{Registry: builtin.Registry(), Log: h.log, Campaign: h.def.Name, Now: h.now}
-				suggestion, err := r.Suggest(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				suggestion := must.Get(r.Suggest(t.Context()))(t)
 				if suggestion.Ended {
 					break
 				}
@@ -482,10 +461,7 @@ func TestWithdrawnDuels(t *testing.T) {
 				}
 				h.between(t, core)
 			}
-			core, err := engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(engine.Load(t.Context(), builtin.Registry(), h.log, h.def.Name))(t)
 			withdrawn := 0
 			for _, q := range core.State().Questions {
 				if q.Status == campaign.Withdrawn && q.Moot {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -21,7 +22,7 @@ import (
 // changing is a campaign of two experts that every policy of its kind can drive.
 func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*definition.Campaign)) definition.Campaign {
 	t.Helper()
-	def, err := studytest.Define("branin", 3, budget, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, budget, func(def *definition.Campaign) {
 		def.Policy = p
 		def.Initial.Labels, def.Initial.Comparisons, def.Initial.Experiments = ptr(3), ptr(4), ptr(3)
 		for i, name := range []string{"ada", "bob"} {
@@ -40,10 +41,7 @@ func changing(t *testing.T, p definition.Policy, budget int, changes ...func(*de
 		for _, change := range changes {
 			change(def)
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return def
 }
 
@@ -68,9 +66,7 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 	}
 	short := memlog.New()
 	for _, e := range all {
-		if _, err := short.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(short.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)
 	}
 	return short
 }
@@ -78,14 +74,9 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 // request fulfils a person's request on a campaign that nobody runs.
 func request(t *testing.T, log events.Log, def definition.Campaign, r engine.Request) *campaign.State {
 	t.Helper()
-	runner, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	r.Actor = "person:eve"
-	if _, err := engine.Submit(t.Context(), log, runner.Core(), r, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, runner.Core(), r, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)))(t)
 	return runner.Core().State()
 }
 
@@ -131,18 +122,13 @@ func TestAmendedPolicy(t *testing.T) {
 				t.Parallel()
 				first := changing(t, policy[from], before)
 				whole := memlog.New()
-				if _, err := studytest.Simulate(t.Context(), whole, first); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(studytest.Simulate(t.Context(), whole, first))(t)
 				for _, to := range names {
 					t.Run(strings.ReplaceAll(to, " ", "_"), func(t *testing.T) {
 						log := untilAsked(t, whole)
 						second := changing(t, policy[to], after)
 						request(t, log, first, engine.Request{Amend: &events.CampaignAmended{Definition: second}})
-						core, err := studytest.Simulate(t.Context(), log, second)
-						if err != nil {
-							t.Fatal(err)
-						}
+						core := must.Get(studytest.Simulate(t.Context(), log, second))(t)
 						s := core.State()
 						if s.Status != campaign.Completed || !duels && s.Spent() != after {
 							t.Errorf("it is %s (%s) after %d experiments", s.Status, s.Reason, s.Spent())

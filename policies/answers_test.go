@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -59,16 +60,11 @@ func TestReticentExperts(t *testing.T) {
 				t.Parallel()
 				def := changing(t, policy[name], 9)
 				log := memlog.New()
-				r, err := studytest.Runner(t.Context(), log, def, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 				for expert, reviewer := range r.Reviewers {
 					r.Reviewers[expert] = &reticent{Reviewer: reviewer}
 				}
-				if err := r.Run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Run(t.Context()))
 				if s := r.Core().State(); s.Status != campaign.Completed {
 					t.Errorf("it is %s (%s)", s.Status, s.Reason)
 				}
@@ -93,10 +89,7 @@ func TestQuestionBudget(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			def := changing(t, policy[name], 9, func(def *definition.Campaign) { def.Budget.Labels = ptr(1) })
-			core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
 			if s := core.State(); s.AskedCount() > 1 || s.Status != campaign.Completed {
 				t.Errorf("%d questions were asked, and it is %s (%s)", s.AskedCount(), s.Status, s.Reason)
 			}
@@ -119,10 +112,7 @@ func TestTimeOfExperts(t *testing.T) {
 							def.Initial.Comparisons = ptr(0)
 						}
 					})
-					core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-					if err != nil {
-						t.Fatal(err)
-					}
+					core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
 					return core.State()
 				}
 				asked := func(s *campaign.State, expert int) (sizes []int) {
@@ -169,24 +159,17 @@ func TestComparisonsRaised(t *testing.T) {
 			}
 			def := changing(t, policy[name], 7, none)
 			whole := memlog.New()
-			if _, err := studytest.Simulate(t.Context(), whole, def); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(studytest.Simulate(t.Context(), whole, def))(t)
 			log := untilAsked(t, whole)
 			request(t, log, def, engine.Request{Pause: &events.CampaignPaused{Reason: "lunch"}})
 			request(t, log, def, engine.Request{Resume: &events.CampaignResumed{}})
-			core, err := studytest.Simulate(t.Context(), log, def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 7 || s.Reason != events.CompletedBudget {
 				t.Errorf("it is %s (%s) after %d comparisons", s.Status, s.Reason, s.Comparisons())
 			}
 			raised := changing(t, policy[name], 10, none)
 			request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
-			if core, err = studytest.Simulate(t.Context(), log, raised); err != nil {
-				t.Fatal(err)
-			}
+			core = must.Get(studytest.Simulate(t.Context(), log, raised))(t)
 			if s := core.State(); s.Status != campaign.Completed || s.Comparisons() != 10 {
 				t.Errorf("raised, it is %s (%s) after %d comparisons", s.Status, s.Reason, s.Comparisons())
 			}
@@ -201,10 +184,7 @@ func TestChangedAnswer(t *testing.T) {
 	_, policy := amendable(false)
 	def := changing(t, policy["coexbo"], 5)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	questions := slices.Clone(core.State().Questions)
 	i := slices.IndexFunc(questions, func(q campaign.Question) bool { return q.Expert == "ada" && len(q.Answer.Order) == 2 })
 	if i < 0 {
@@ -212,20 +192,11 @@ func TestChangedAnswer(t *testing.T) {
 	}
 	q := &questions[i]
 	wins := func(r *drive.Runner) float64 { // the probability that the answer as it first was would be given again
-		better, err := r.Core().Space().Encode(q.Options[q.Answer.Order[0]].Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
-		worse, err := r.Core().Space().Encode(q.Options[q.Answer.Order[1]].Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		better := must.Get(r.Core().Space().Encode(q.Options[q.Answer.Order[0]].Parameters))(t)
+		worse := must.Get(r.Core().Space().Encode(q.Options[q.Answer.Order[1]].Parameters))(t)
 		return viewOf(t, r.Core()).Preferences[0].Choice.Preference(better, worse).Mean
 	}
-	runner, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	comparisons := runner.Core().State().Comparisons()
 	probability := []float64{wins(runner)}
 	turned := events.Answer{Order: []int{q.Answer.Order[1], q.Answer.Order[0]}}
@@ -245,8 +216,6 @@ func TestChangedAnswer(t *testing.T) {
 	}
 	raised := changing(t, policy["coexbo"], 6)
 	request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: raised}})
-	if _, err := studytest.Simulate(t.Context(), log, raised); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, raised))(t)
 	audited(t, log, raised)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/coexbo"
 )
@@ -30,9 +31,7 @@ func TestAttributionsAddUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				log := memlog.New()
-				if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(studytest.Simulate(t.Context(), log, def))(t)
 				explained := 0
 				for e, err := range log.Read(t.Context(), 0) {
 					if err != nil {

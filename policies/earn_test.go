@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -22,25 +23,16 @@ type campaignRun struct {
 
 func simulate(t *testing.T, task string, seed uint64, experiments int, changes ...func(*definition.Campaign)) campaignRun {
 	t.Helper()
-	def, err := studytest.Define(task, seed, experiments, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define(task, seed, experiments, changes...))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	s := campaignRun{state: core.State()}
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		if e.Kind == events.KindDecisionMade {
-			payload, err := events.Decode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(t)
 			s.decisions = append(s.decisions, *payload.(*events.DecisionMade))
 		}
 	}

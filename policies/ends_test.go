@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/policies/seek"
@@ -34,10 +35,7 @@ initial: {experiments: 4}
 budget: {experiments: %d%s
 instrument: {simulated: {task: electrolyte, noise: 0.1, noises: {viscosity: 0.05}}}
 `, experiments, further)
-	f, err := campaignfile.Parse(builtin.Registry(), "electrolyte.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(campaignfile.Parse(builtin.Registry(), "electrolyte.yaml", []byte(text)))(t)
 	return f.Definition
 }
 
@@ -53,9 +51,7 @@ objective: `
 func eachView(t *testing.T, def definition.Campaign, look func(v policies.View, d policies.Decision)) {
 	t.Helper()
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	policy := policyOf(t, def)
 	for view, seed := range viewsOf(t, log, engine.NewCore(builtin.Registry())) {
 		look(view, policytest.Run(t, policy, view, seed))
@@ -187,14 +183,8 @@ func hardlyGrows(t *testing.T, def definition.Campaign, window int, share float6
 	t.Helper()
 	tooFew := false
 	eachView(t, def, func(v policies.View, d policies.Decision) {
-		problem, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-		if err != nil {
-			t.Fatal(err)
-		}
-		standing, err := problem.Standing()
-		if err != nil {
-			t.Fatal(err)
-		}
+		problem := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
+		standing := must.Get(problem.Standing())(t)
 		var points [][2]float64
 		for _, x := range v.Objective().X {
 			conductivity, _ := v.Objective().Posterior(x)

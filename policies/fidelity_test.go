@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/policytest"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -73,16 +74,13 @@ func cheaper(t *testing.T, further string, changes ...func(*definition.Campaign)
 	if strings.Contains(further, "objective:") {
 		objective = ""
 	}
-	f, err := campaignfile.Parse(builtin.Registry(), "fidelity.yaml", []byte(`name: fidelity
+	f := must.Get(campaignfile.Parse(builtin.Registry(), "fidelity.yaml", []byte(`name: fidelity
 seed: 5
 `+objective+`initial: {experiments: 6}
 parameters:
   - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
   - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
-  - {name: dmc, min: 0, max: 1}`+further))
-	if err != nil {
-		t.Fatal(err)
-	}
+  - {name: dmc, min: 0, max: 1}`+further)))(t)
 	for _, change := range changes {
 		change(&f.Definition)
 	}
@@ -191,10 +189,7 @@ func TestFidelityIsChosenByInformationPerCost(t *testing.T) {
 						cheap = 0
 					}
 				}
-				x, err := v.Space.Encode(c.Parameters)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := must.Get(v.Space.Encode(c.Parameters))(t)
 				ways := c.Fidelity.Ways
 				best, at, target := 0.0, -1, ways[len(ways)-1]
 				for i, w := range ways {
@@ -244,10 +239,7 @@ func measuredByHand(t *testing.T, def definition.Campaign, measure func(campaign
 	}
 	for {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
-		suggestion, err := r.Suggest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		suggestion := must.Get(r.Suggest(t.Context()))(t)
 		if suggestion.Ended {
 			return log, r.Core()
 		}
@@ -280,14 +272,8 @@ func TestBestIsAtTheTarget(t *testing.T) {
 		given++
 		return engine.Tell{Value: new(value)}
 	})
-	reading, err := core.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	summary, err := reading.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	reading := must.Get(core.Read(t.Context()))(t)
+	summary := must.Get(reading.Summarize(t.Context()))(t)
 	for what, source := range map[string]definition.Value{
 		"measured": summary.BestMeasured.Parameters["source"], "by the model": summary.BestByModel.Parameters["source"],
 	} {
@@ -307,9 +293,7 @@ func TestBestIsAtTheTarget(t *testing.T) {
 func TestFidelityIsAudited(t *testing.T) {
 	def := cheaper(t, fidelities["fidelity-sources"], func(def *definition.Campaign) { def.Parallel = 3 })
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	audited(t, log, def)
 	request(t, log, def, engine.Request{Correct: &engine.Correct{Experiment: "e2", Value: new(7.5), Reason: "misread"}})
 	request(t, log, def, engine.Request{Correct: &engine.Correct{Experiment: "e3", Exclude: true, Reason: "a bubble"}})
@@ -322,19 +306,11 @@ func TestFidelityIsAudited(t *testing.T) {
 // goesOnAs amends a campaign, has it go on, and audits it.
 func goesOnAs(t *testing.T, log *memlog.Log, def, amended definition.Campaign) {
 	t.Helper()
-	changes, err := campaignfile.Amend(builtin.Registry(), def, amended)
-	if err != nil {
-		t.Fatal(err)
-	}
+	changes := must.Get(campaignfile.Amend(builtin.Registry(), def, amended))(t)
 	request(t, log, def, engine.Request{Amend: &events.CampaignAmended{Definition: amended, Changes: changes, Reason: "a licence"}})
-	runner, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	before := len(runner.Core().State().Experiments)
-	if err := runner.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, runner.Run(t.Context()))
 	if n := len(runner.Core().State().Experiments); n == before {
 		t.Error("the amended campaign does not go on")
 	}
@@ -349,24 +325,15 @@ func TestFidelityOfSeveralQuantities(t *testing.T) {
 			t.Parallel()
 			def := cheaper(t, fidelities[name], func(def *definition.Campaign) { def.Parallel = 3 })
 			log := memlog.New()
-			core, err := studytest.Simulate(t.Context(), log, def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 			cheap := 0
 			for i := range core.State().Experiments {
 				if sourceOf(core.State().Experiments[i].Parameters) < 1 {
 					cheap++
 				}
 			}
-			reading, err := core.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			summary, err := reading.Summarize(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			reading := must.Get(core.Read(t.Context()))(t)
+			summary := must.Get(reading.Summarize(t.Context()))(t)
 			var found []definition.Point
 			if best := summary.BestByModel; best != nil {
 				found = append(found, best.Parameters)

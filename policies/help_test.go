@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what people are shown as trust is what the decisions went by, the
@@ -19,14 +20,9 @@ func TestHelps(t *testing.T) {
 	for name, accuracy := range map[string]float64{"right": 3, "wrong": -3} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := studytest.Define("electrolyte", 5, 24, studytest.WithExpert(accuracy))
-			if err != nil {
-				t.Fatal(err)
-			}
+			def := must.Get(studytest.Define("electrolyte", 5, 24, studytest.WithExpert(accuracy)))(t)
 			log := memlog.New()
-			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(studytest.Simulate(t.Context(), log, def))(t)
 			core, compared := engine.NewCore(builtin.Registry()), 0
 			for e, err := range log.Read(t.Context(), 0) {
 				if err != nil {
@@ -43,9 +39,7 @@ func TestHelps(t *testing.T) {
 						}
 					}
 				}
-				if err := core.Apply(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, core.Apply(e))
 			}
 			summary, err := core.Summarize(t.Context())
 			if err != nil || len(summary.Helps) != 1 || compared == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
@@ -23,10 +24,7 @@ import (
 // policyOf returns the policy of a definition.
 func policyOf(t *testing.T, def definition.Campaign) policies.Policy {
 	t.Helper()
-	p, err := builtin.Registry().Methods.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(builtin.Registry().Methods.New(def))(t)
 	return p
 }
 
@@ -74,14 +72,9 @@ func TestPolicies(t *testing.T) {
 	for name, c := range campaigns {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := studytest.Define(c.task, 2, 10, c.changes...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			def := must.Get(studytest.Define(c.task, 2, 10, c.changes...))(t)
 			log := memlog.New()
-			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(studytest.Simulate(t.Context(), log, def))(t)
 			policy := policyOf(t, def)
 			core := engine.NewCore(builtin.Registry())
 			rules := make(map[string]int)
@@ -121,19 +114,14 @@ func viewsOf(t *testing.T, log events.Log, core *engine.Core) iter.Seq2[policies
 					return
 				}
 			}
-			if err := core.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, core.Apply(e))
 		}
 	}
 }
 
 func viewOf(t *testing.T, core *engine.Core) policies.View {
 	t.Helper()
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must.Get(core.View(t.Context()))(t)
 	return view
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -211,15 +212,10 @@ func compareRecording(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", "decisions", name+".txt")
 	if *record {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o666))
 		return
 	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(path))(t)
 	differ(t, string(want), got)
 }
 
@@ -240,10 +236,7 @@ func differ(t *testing.T, want, got string) {
 // instruments, and each decision. A decision's line ends with a digest of all
 // that it weighed.
 func recordDecisions(t *testing.T, w *strings.Builder, text string) {
-	file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text)))(t)
 	// Settings that came later are absent from the campaigns of then.
 	def := file.Definition
 	def.Model.Tails, def.Model.Intervals = "", ""
@@ -264,10 +257,7 @@ func recordCourse(t *testing.T, w *strings.Builder, def definition.Campaign) {
 		if e.Kind != events.KindDecisionMade {
 			continue
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		d := payload.(*events.DecisionMade)
 		fmt.Fprintf(w, "%s %s %s (%s) %s\n", d.Decision, action(d), d.Chosen, d.Rule, digest(d))
 	}
@@ -276,10 +266,7 @@ func recordCourse(t *testing.T, w *strings.Builder, def definition.Campaign) {
 // course runs a campaign and writes what was asked of experts and instruments.
 func course(t *testing.T, w *strings.Builder, def definition.Campaign) events.Log {
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	for i := range core.State().Questions {
 		q := &core.State().Questions[i]
 		fmt.Fprintf(w, "%s asks %s about%s\n", q.ID, q.Expert, compared(q))

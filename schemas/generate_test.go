@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/shown"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
@@ -29,9 +30,7 @@ func TestCurrent(t *testing.T) {
 	want := generate(t)
 	for name, content := range want {
 		if *update {
-			if err := os.WriteFile(name, content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(name, content, 0o644))
 			continue
 		}
 		got, ok := File(name)
@@ -68,14 +67,9 @@ func generate(t *testing.T) map[string][]byte {
 	write := func(name string, schema *jsonschema.Schema) {
 		// Only the schema of JSON Schema itself knows "$schema"; the library
 		// indents nothing.
-		plain, err := json.Marshal(schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain := must.Get(json.Marshal(schema))(t)
 		var b bytes.Buffer
-		if err := json.Indent(&b, plain, "", "  "); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Indent(&b, plain, "", "  "))
 		b.WriteByte('\n')
 		out[name] = b.Bytes()
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/invopop/jsonschema"
 )
 
@@ -20,20 +21,13 @@ const pythonFile = "../internal/python/campaignd/schema.py"
 // The dataclasses of the Python package are those of campaign.json.
 func TestPython(t *testing.T) {
 	campaign := new(jsonschema.Schema)
-	if err := json.Unmarshal(Campaign(), campaign); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(Campaign(), campaign))
 	want := newPythonWriter(campaign).write()
 	if *update {
-		if err := os.WriteFile(pythonFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(pythonFile, want, 0o644))
 		return
 	}
-	got, err := os.ReadFile(pythonFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(os.ReadFile(pythonFile))(t)
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what campaign.json says: run go generate ./schemas", pythonFile)
 	}

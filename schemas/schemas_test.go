@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -19,37 +20,21 @@ func compile(t *testing.T, name string) *jsonschema.Schema {
 	if !ok {
 		t.Fatalf("there is no schema %s", name)
 	}
-	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(content)))(t)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("urn:test:"+name, plain); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("urn:test:"+name, plain))
 	definition, _ := File("definition.json")
-	whole, err := jsonschema.UnmarshalJSON(bytes.NewReader(definition))
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(definition)))(t)
 	// Events hold the definition by reference.
-	if err := c.AddResource(definitionURN, whole); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("urn:test:" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource(definitionURN, whole))
+	schema := must.Get(c.Compile("urn:test:" + name))(t)
 	return schema
 }
 
 func validate(t *testing.T, schema *jsonschema.Schema, document []byte) {
 	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(document)))(t)
 	if err := schema.Validate(value); err != nil {
 		t.Errorf("%v", err)
 	}
@@ -89,23 +74,17 @@ func TestGoldenPayloads(t *testing.T) {
 		for version := 1; version <= info.Version; version++ {
 			name := EventFile(info.Kind, version)
 			t.Run(name, func(t *testing.T) {
-				payload, err := os.ReadFile(filepath.Join("..", "events", "testdata", "golden", name))
-				if err != nil {
-					t.Fatal(err)
-				}
+				payload := must.Get(os.ReadFile(filepath.Join("..", "events", "testdata", "golden", name)))(t)
 				if _, ok := Event(info.Kind, version); !ok {
 					t.Fatal("it has no schema")
 				}
 				validate(t, compile(t, name), payload)
 
-				line, err := events.MarshalCloudEvent(events.Event{
+				line := must.Get(events.MarshalCloudEvent(events.Event{
 					Position: 7, Campaign: "golden", Sequence: 7, ID: "7", Kind: info.Kind, Version: version,
 					Time: time.Date(2026, 3, 14, 9, 26, 53, 589793000, time.UTC), Actor: "engine", Cause: "6", Simulated: true,
 					Trace: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", Data: bytes.TrimSpace(payload),
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				validate(t, envelope, line)
 			})
 		}
@@ -128,10 +107,7 @@ func TestSchemasRefuse(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			value, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(test.payload)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader([]byte(test.payload))))(t)
 			if err := schema.Validate(value); (err == nil) != test.ok {
 				t.Errorf("error %v", err)
 			}
@@ -149,14 +125,8 @@ func TestExamplesSatisfyTheSchema(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			document, err := yaml.YAMLToJSON(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
+			document := must.Get(yaml.YAMLToJSON(text))(t)
 			schema := campaign
 			if filepath.Base(file) == "lab.yaml" {
 				schema = lab

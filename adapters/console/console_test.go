@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // screen collects what was written and lets a test wait for a text.
@@ -228,13 +229,11 @@ func TestConcurrentPrompts(t *testing.T) {
 func TestShownTextIsHarmless(t *testing.T) {
 	out := newScreen()
 	l := console.NewLines(strings.NewReader("x\n"), out, true)
-	if _, err := l.Prompt(t.Context(), console.Form{
+	must.Get(l.Prompt(t.Context(), console.Form{
 		Key:   "q1",
 		Title: "a\x1b[2Jb\r\xff",
 		Body:  func(int, int) []string { return []string{"one\ntwo"} },
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	want := "\nq1  a\\u001b[2Jb �\n    one two\nq1> \n"
 	if out.String() != want {
 		t.Errorf("%q, want %q", out, want)

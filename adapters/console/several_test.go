@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/console"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // several is a form that takes lines until one says "end", and is answered by all of them.
@@ -58,9 +59,7 @@ func TestSeveralLines(t *testing.T) {
 		out.waitFor("e1> a value", 1)
 		shown := 1
 		if interactive { // where several things are asked an empty line answers none of them
-			if _, err := io.WriteString(keys, "\n"); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(io.WriteString(keys, "\n"))(t)
 			out.waitFor("say some", 2)
 			out.waitFor("measure", 2)
 			shown = 2
@@ -69,9 +68,7 @@ func TestSeveralLines(t *testing.T) {
 		if interactive { // where a line does not say which, nobody guesses
 			rest = "q1 c\nq1\nq1 end\n12\n"
 		}
-		if _, err := io.WriteString(keys, rest); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(keys, rest))(t)
 		if got := <-first; got != "a||b|c|" {
 			t.Errorf("interactive %t: %q was said", interactive, got)
 		}
@@ -93,17 +90,13 @@ func TestSeveralLinesBeforehand(t *testing.T) {
 	l := console.NewLines(in, out, false)
 	first := asks(t, l, console.Form{Key: "e1", Title: "measure", Hint: "a value"})
 	out.waitFor("e1> a value", 1)
-	if _, err := io.WriteString(keys, "q1 a\nq1\nq2 x\n12\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(keys, "q1 a\nq1\nq2 x\n12\n"))(t)
 	if got := <-first; got != "12" {
 		t.Errorf("%q was measured", got)
 	}
 	second := asks(t, l, several("q1"))
 	out.waitFor("q1> after", 2)
-	if _, err := io.WriteString(keys, "b\nend\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(keys, "b\nend\n"))(t)
 	if got := <-second; got != "a||b" {
 		t.Errorf("%q was said", got)
 	}

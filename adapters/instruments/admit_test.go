@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // A fault of what the models learn from refuses a result; a fault of anything
@@ -146,10 +147,7 @@ func TestAdmitKeepsAHundredParts(t *testing.T) {
 		for i := range parts {
 			m.Unread = append(m.Unread, events.Unread{Field: fmt.Sprint("f", i), Text: fmt.Sprint("t", i), Reason: fmt.Sprint("r", i)})
 		}
-		got, err := instruments.Admit(campaign(), m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(instruments.Admit(campaign(), m))(t)
 		alone := parts - together
 		if len(got.Unread) < alone || !slices.Equal(got.Unread[:alone], m.Unread[:alone]) {
 			t.Fatalf("of %d parts, the first %d are not kept as they were: %+v", parts, alone, got.Unread)

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/memlog"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The tests run in synctest bubbles: time is simulated, and a goroutine that
@@ -43,38 +44,24 @@ func record(t tb, log events.Log, campaign string, n int) []events.Event {
 	t.Helper()
 	batch := make([]events.Event, n)
 	for i := range batch {
-		e, err := events.New(campaign, events.NoteAdded{Text: fmt.Sprintf("note %d", i+1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(campaign, events.NoteAdded{Text: fmt.Sprintf("note %d", i+1)}))(t)
 		e.Time, e.Actor, e.Simulated = now(), "person:ada", true
 		batch[i] = e
 	}
-	seen, err := log.LastSequence(t.Context(), campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := log.Append(t.Context(), campaign, seen, batch...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(log.LastSequence(t.Context(), campaign))(t)
+	stored := must.Get(log.Append(t.Context(), campaign, seen, batch...))(t)
 	return stored
 }
 
 func subscribe(t tb, sub message.Subscriber, topic string) <-chan *message.Message {
 	t.Helper()
-	messages, err := sub.Subscribe(t.Context(), topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	messages := must.Get(sub.Subscribe(t.Context(), topic))(t)
 	return messages
 }
 
 func publish(t tb, pub message.Publisher, topic string, messages ...*message.Message) {
 	t.Helper()
-	if err := pub.Publish(topic, messages...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, pub.Publish(topic, messages...))
 }
 
 // take receives and acknowledges n messages and returns the positions of their
@@ -87,10 +74,7 @@ func take(t tb, messages <-chan *message.Message, n int) []events.Position {
 		if !ok {
 			t.Fatalf("the channel closed after %d of %d messages", len(positions), n)
 		}
-		e, err := bus.FromMessage(msg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(bus.FromMessage(msg))(t)
 		positions = append(positions, e.Position)
 		msg.Ack()
 	}
@@ -136,14 +120,8 @@ func TestEventsArriveAsCloudEvents(t *testing.T) {
 			t.Errorf("got  %v\nwant %v", msg.Metadata, want)
 		}
 		for _, m := range []*message.Message{msg, msg.Copy()} {
-			e, err := bus.FromMessage(m)
-			if err != nil {
-				t.Fatal(err)
-			}
-			payload, err := events.Decode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(bus.FromMessage(m))(t)
+			payload := must.Get(events.Decode(e))(t)
 			if note, ok := payload.(*events.NoteAdded); !ok || note.Text != "note 1" || e.Actor != stored.Actor {
 				t.Errorf("got %+v, %+v", e, payload)
 			}
@@ -212,10 +190,7 @@ func TestPublishingNeverClashesWithTheCampaign(t *testing.T) {
 		messages := subscribe(t, b.Subscriber("reader"), campaign)
 		take(t, messages, 1)
 		msg := <-messages
-		e, err := bus.FromMessage(msg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(bus.FromMessage(msg))(t)
 		if e.Kind != bus.KindMessage || e.Actor != "robot" || e.Position != 2 {
 			t.Errorf("the published message came as %+v", e)
 		}
@@ -455,10 +430,7 @@ func TestEndOfASubscription(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				sub := b.Subscriber("reader")
-				messages, err := sub.Subscribe(ctx, campaign)
-				if err != nil {
-					t.Fatal(err)
-				}
+				messages := must.Get(sub.Subscribe(ctx, campaign))(t)
 				inHand := <-messages
 				ends[name](t, cancel, b, sub, log)
 				<-inHand.Context().Done()

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // suiteLogs are the logs on which the bus must pass Watermill's suite.
@@ -20,10 +21,7 @@ var suiteLogs = []struct {
 }{
 	{"memlog", func(*testing.T) events.Log { return memlog.New() }},
 	{"pebblelog", func(t *testing.T) events.Log {
-		log, err := pebblelog.Open(t.TempDir(), pebblelog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(pebblelog.Open(t.TempDir(), pebblelog.Options{}))(t)
 		return log
 	}},
 }

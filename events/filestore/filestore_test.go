@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // bytesOf are n bytes that follow from a seed.
@@ -30,19 +31,13 @@ func bytesOf(seed uint64, n int) []byte {
 
 func mustPut(t *testing.T, s *Store, content []byte) Kept {
 	t.Helper()
-	kept, err := s.Put(t.Context(), bytes.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(s.Put(t.Context(), bytes.NewReader(content)))(t)
 	return kept
 }
 
 func stateOf(t *testing.T, s *Store, kept Kept) State {
 	t.Helper()
-	state, err := s.State(t.Context(), kept.Digest, kept.Size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(s.State(t.Context(), kept.Digest, kept.Size))(t)
 	return state
 }
 
@@ -50,9 +45,7 @@ func stateOf(t *testing.T, s *Store, kept Kept) State {
 // is not there is not made: a mistyped path is none.
 func TestModes(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(folder, 0o750))
 	s := Of(folder)
 	for i := range 5 {
 		mustPut(t, s, bytesOf(uint64(i), 10))
@@ -91,12 +84,8 @@ func TestModes(t *testing.T) {
 // it. What is not whole is under no digest.
 func TestPutIsDurable(t *testing.T) {
 	disk := vfs.NewCrashableMem()
-	if err := disk.MkdirAll("store", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := on(disk, "").syncDir(""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, disk.MkdirAll("store", 0o700))
+	must.Do(t, on(disk, "").syncDir(""))
 	var put []Kept
 	crashes := 0
 	check := func() {
@@ -143,9 +132,7 @@ func TestPutIsDurable(t *testing.T) {
 func TestPutAfterAnotherThatWasCutOff(t *testing.T) {
 	for _, step := range []string{"created", "written", "synced", "renamed", "placed"} {
 		disk := vfs.NewCrashableMem()
-		if err := errors.Join(disk.MkdirAll("store", 0o700), on(disk, "").syncDir("")); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(disk.MkdirAll("store", 0o700), on(disk, "").syncDir("")))
 		cut := on(disk, "store")
 		cut.step = func(at string) {
 			if at == step {
@@ -171,9 +158,7 @@ func TestPutAfterAnotherThatWasCutOff(t *testing.T) {
 func TestNoRoom(t *testing.T) {
 	for n := 0; ; n++ {
 		disk := vfs.NewMem()
-		if err := disk.MkdirAll("store", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, disk.MkdirAll("store", 0o700))
 		writes, failed := 0, false
 		full := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpRemove && !failed {
@@ -206,18 +191,11 @@ func TestNoRoom(t *testing.T) {
 func TestCutWhileRead(t *testing.T) {
 	s := Of(t.TempDir())
 	kept := mustPut(t, s, bytesOf(5, 4*bufferSize))
-	r, err := s.Open(t.Context(), kept.Digest, kept.Size)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.Open(t.Context(), kept.Digest, kept.Size))(t)
 	defer r.Close()
 	_, file := s.pathOf(kept.Digest)
-	if _, err := io.CopyN(io.Discard, r, 10); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(file, 2*bufferSize); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.CopyN(io.Discard, r, 10))(t)
+	must.Do(t, os.Truncate(file, 2*bufferSize))
 	if _, err := io.Copy(io.Discard, r); !errors.Is(err, ErrAltered) {
 		t.Errorf("it says %v", err)
 	}
@@ -248,9 +226,7 @@ func TestStrays(t *testing.T) {
 	if slices.Sort(got); !slices.Equal(got, strays) {
 		t.Errorf("there are %q, want %q", got, strays)
 	}
-	if err := s.Remove(t.Context(), left); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Remove(t.Context(), left))
 	if left, err = s.Unnamed(t.Context(), isNamed); err != nil || len(left) > 0 {
 		t.Errorf("they were removed, and there are %v, %v", left, err)
 	}
@@ -267,17 +243,12 @@ func BenchmarkFile(b *testing.B) {
 		b.ReportAllocs()
 		for i := range b.N {
 			content[0], content[1] = byte(i), byte(i>>8)
-			if _, err := Of(b.TempDir()).Put(b.Context(), bytes.NewReader(content)); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(Of(b.TempDir()).Put(b.Context(), bytes.NewReader(content)))(b)
 		}
 	})
 	b.Run("state", func(b *testing.B) {
 		s := Of(b.TempDir())
-		kept, err := s.Put(b.Context(), bytes.NewReader(content))
-		if err != nil {
-			b.Fatal(err)
-		}
+		kept := must.Get(s.Put(b.Context(), bytes.NewReader(content)))(b)
 		b.SetBytes(MaxSize)
 		b.ReportAllocs()
 		for range b.N {

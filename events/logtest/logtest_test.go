@@ -17,6 +17,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // broken is a sound log with one fault.
@@ -315,9 +316,7 @@ func refill(t testing.TB, all []events.Event) *memlog.Log {
 	t.Helper()
 	log := memlog.New()
 	for _, e := range all {
-		if _, err := log.Append(t.Context(), e.Campaign, events.AnySequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), e.Campaign, events.AnySequence, e))(t)
 	}
 	return log
 }
@@ -325,10 +324,7 @@ func refill(t testing.TB, all []events.Event) *memlog.Log {
 // contents returns the events of a log.
 func contents(t testing.TB, log events.Log) []events.Event {
 	t.Helper()
-	all, err := (&subject{Log: log, patience: time.Minute}).readAll(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get((&subject{Log: log, patience: time.Minute}).readAll(0))(t)
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // brokenStore is a sound store with one fault.
@@ -103,10 +104,7 @@ func (b *brokenStore) Err() error { return errors.Join(b.err, b.Store.Err()) }
 
 // TestSuiteCatchesStores runs the laws of a store on stores that each break one of them.
 func TestSuiteCatchesStores(t *testing.T) {
-	empty, err := tlog.TreeHash(0, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	empty := must.Get(tlog.TreeHash(0, nil))(t)
 	for _, c := range []struct {
 		name   string
 		store  brokenStore
@@ -199,10 +197,7 @@ func TestSuiteCatchesStores(t *testing.T) {
 				if l.durable {
 					continue
 				}
-				inner, err := pebblelog.Open("store", pebblelog.Options{FS: vfs.NewMem()})
-				if err != nil {
-					t.Fatal(err)
-				}
+				inner := must.Get(pebblelog.Open("store", pebblelog.Options{FS: vfs.NewMem()}))(t)
 				store := c.store
 				store.Store = inner
 				if l.check(&subject{Log: &store, patience: 10 * time.Second}) != nil {
@@ -223,10 +218,7 @@ func TestSuiteCatchesStores(t *testing.T) {
 func TestSuiteCatchesAnotherStore(t *testing.T) {
 	s := &subject{patience: 10 * time.Second}
 	open := func() events.Log {
-		log, err := pebblelog.Open("store", pebblelog.Options{FS: vfs.NewMem()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(pebblelog.Open("store", pebblelog.Options{FS: vfs.NewMem()}))(t)
 		t.Cleanup(func() { _ = log.Close() })
 		return log
 	}

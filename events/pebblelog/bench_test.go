@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/guardfs"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // benchEvent has a record of about 500 bytes.
@@ -75,34 +76,23 @@ func benchmarkAppend(b *testing.B, disk func(*testing.B) (vfs.FS, string)) {
 	for _, writers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("log/writers=%d", writers), func(b *testing.B) {
 			fsys, dir := disk(b)
-			log, err := Open(dir, Options{FS: fsys})
-			if err != nil {
-				b.Fatal(err)
-			}
+			log := must.Get(Open(dir, Options{FS: fsys}))(b)
 			b.ResetTimer()
 			parallel(b, writers, b.N, func(w int) error {
 				_, err := log.Append(context.Background(), "campaign", events.AnySequence, benchEvent(data))
 				return err
 			})
 			b.StopTimer()
-			if err := log.Close(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, log.Close())
 		})
 		b.Run(fmt.Sprintf("pebble/writers=%d", writers), func(b *testing.B) {
 			fsys, dir := disk(b)
 			po := pebbleOptions(fsys, Options{}, false, guardfs.New())
 			po.FS, po.ErrorIfNotExists = fsys, false
-			db, err := pebble.Open(dir, po)
-			if err != nil {
-				b.Fatal(err)
-			}
+			db := must.Get(pebble.Open(dir, po))(b)
 			e := benchEvent(data)
 			e.Campaign, e.Position, e.Sequence, e.ID = "campaign", 1<<20, 1<<20, "1048576"
-			record, err := events.AppendRecord(nil, e)
-			if err != nil {
-				b.Fatal(err)
-			}
+			record := must.Get(events.AppendRecord(nil, e))(b)
 			var position atomic.Uint64
 			b.ResetTimer()
 			parallel(b, writers, b.N, func(int) error {
@@ -110,19 +100,14 @@ func benchmarkAppend(b *testing.B, disk func(*testing.B) (vfs.FS, string)) {
 				return db.Set(key, record, pebble.Sync)
 			})
 			b.StopTimer()
-			if err := db.Close(); err != nil {
-				b.Fatal(err)
-			}
+			must.Do(b, db.Close())
 		})
 	}
 }
 
 // BenchmarkAppendBatch is a durable append of 100 events at once.
 func BenchmarkAppendBatch(b *testing.B) {
-	log, err := Open(b.TempDir()+"/store", Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	log := must.Get(Open(b.TempDir()+"/store", Options{}))(b)
 	defer func() { _ = log.Close() }()
 	data := bytes.Repeat([]byte(`{"conductivity": 12.345678}, `), 13)
 	batch := make([]events.Event, 100)
@@ -130,9 +115,7 @@ func BenchmarkAppendBatch(b *testing.B) {
 		batch[i] = benchEvent(data)
 	}
 	for b.Loop() {
-		if _, err := log.Append(b.Context(), "campaign", events.AnySequence, batch...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(log.Append(b.Context(), "campaign", events.AnySequence, batch...))(b)
 	}
 	b.ReportMetric(float64(100*b.N)/b.Elapsed().Seconds(), "events/s")
 }
@@ -141,22 +124,15 @@ func BenchmarkAppendBatch(b *testing.B) {
 func filledStore(b *testing.B, n int, data []byte) string {
 	b.Helper()
 	dir := b.TempDir() + "/store"
-	log, err := Open(dir, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	log := must.Get(Open(dir, Options{}))(b)
 	for at := 0; at < n; at += 1000 {
 		batch := make([]events.Event, min(1000, n-at))
 		for i := range batch {
 			batch[i] = benchEvent(data)
 		}
-		if _, err := log.Append(b.Context(), "campaign", events.AnySequence, batch...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(log.Append(b.Context(), "campaign", events.AnySequence, batch...))(b)
 	}
-	if err := log.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, log.Close())
 	return dir
 }
 
@@ -164,10 +140,7 @@ func filledStore(b *testing.B, n int, data []byte) string {
 // envelopes, their payloads too, and the full check of [Log.Verify].
 func BenchmarkRead(b *testing.B) {
 	const n = 100_000
-	log, err := Open(filledStore(b, n, measured(b)), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	log := must.Get(Open(filledStore(b, n, measured(b)), Options{}))(b)
 	defer func() { _ = log.Close() }()
 	read := func(b *testing.B, seq func(func(events.Event, error) bool), f func(events.Event) error) {
 		count := 0
@@ -219,14 +192,9 @@ func BenchmarkOpen(b *testing.B) {
 		b.Run(fmt.Sprintf("events=%d", n), func(b *testing.B) {
 			dir := filledStore(b, n, measured(b))
 			for b.Loop() {
-				log, err := Open(dir, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				log := must.Get(Open(dir, Options{}))(b)
 				b.StopTimer()
-				if err := log.Close(); err != nil {
-					b.Fatal(err)
-				}
+				must.Do(b, log.Close())
 				b.StartTimer()
 			}
 		})
@@ -243,7 +211,7 @@ func measured(b *testing.B) []byte {
 		"EC": definition.Number(0.2512345), "EMC": definition.Number(0.31098765), "DMC": definition.Number(0.4377789),
 		"LiPF6": definition.Number(1.1234567),
 	}
-	e, err := events.New("campaign", &events.ExperimentMeasured{
+	e := must.Get(events.New("campaign", &events.ExperimentMeasured{
 		Experiment: "e17", Command: "c17", Instrument: "electrolyte", Requested: composition,
 		Measurement: events.Measurement{
 			Actual:    composition,
@@ -251,9 +219,6 @@ func measured(b *testing.B) []byte {
 			Further:   []definition.Quantity{{Name: "temperature", Value: 26.4, Unit: "°C"}},
 			Identity:  "simulated electrolyte 1.0", Began: began, Ended: began.Add(time.Hour),
 		},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	return e.Data
 }

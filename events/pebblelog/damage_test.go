@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // damagedStore returns the files of a store with n events of the workload. The
@@ -21,16 +22,12 @@ func damagedStore(t *testing.T, n int, killed bool) map[string][]byte {
 	t.Helper()
 	disk := newCrashDisk()
 	log := mustOpen(t, disk, small)
-	if err := work(t, log, 1, n, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, n, func(int) {}))
 	var files map[string][]byte
 	if killed {
 		files = readFiles(t, disk.crash(100, rand.New(rand.NewPCG(1, 1))))
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 	if files == nil {
 		files = readFiles(t, disk)
 	}
@@ -50,20 +47,12 @@ func readFiles(t testing.TB, fsys vfs.FS) map[string][]byte {
 		}
 		for _, name := range names {
 			path := fsys.PathJoin(dir, name)
-			info, err := fsys.Stat(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			info := must.Get(fsys.Stat(path))(t)
 			if info.IsDir() {
 				continue
 			}
-			f, err := fsys.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if files[path], err = io.ReadAll(f); err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(fsys.Open(path))(t)
+			files[path] = must.Get(io.ReadAll(f))(t)
 			_ = f.Close()
 		}
 	}
@@ -74,13 +63,9 @@ func readFiles(t testing.TB, fsys vfs.FS) map[string][]byte {
 func writeFiles(t testing.TB, files map[string][]byte) vfs.FS {
 	t.Helper()
 	fsys := vfs.NewMem()
-	if err := fsys.MkdirAll("store/pebble", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, fsys.MkdirAll("store/pebble", 0o755))
 	for path, content := range files {
-		if err := writeFile(fsys, path, slices.Clone(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, writeFile(fsys, path, slices.Clone(content)))
 	}
 	return fsys
 }

@@ -10,20 +10,16 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // unpack writes what a zipped folder holds to a new one.
 func unpack(t *testing.T, name string) (dir string) {
 	t.Helper()
-	packed, err := zip.OpenReader(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	packed := must.Get(zip.OpenReader(name))(t)
 	defer packed.Close()
 	dir = t.TempDir()
-	if err := os.CopyFS(dir, packed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.CopyFS(dir, packed))
 	return dir
 }
 
@@ -31,17 +27,14 @@ func unpack(t *testing.T, name string) (dir string) {
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := make(map[string]string)
-	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || entry.Name() == lockName {
 			return err
 		}
 		content, err := os.ReadFile(path)
 		files[path] = string(content)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return files
 }
 
@@ -73,9 +66,7 @@ func TestStoresFromBefore(t *testing.T) {
 			for _, name := range files {
 				content := []byte(before[name])
 				content[len(content)/2] ^= 1
-				if err := os.WriteFile(name, content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(name, content, 0o600))
 			}
 			if _, err := Open(dir, o); !errors.Is(err, events.ErrDamaged) {
 				t.Errorf("%s, and a byte is another: %v", fate, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: that the sequences of a campaign count up by one is checked wherever in the log they do
@@ -25,44 +26,28 @@ func TestGapsOfSequences(t *testing.T) {
 	for from := events.Position(1); from <= n; from++ {
 		log := mustOpen(t, vfs.NewMem(), Options{})
 		for i := range n {
-			if _, err := log.Append(t.Context(), "c", events.AnySequence, testEvent(i)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), "c", events.AnySequence, testEvent(i)))(t)
 		}
 		checkedOnAnyProcessors(t, log, "c", false)
 		for p := events.Position(n); p >= from; p-- { // each becomes the next one
-			value, closer, err := log.db.Get(appendEventKey(nil, p))
-			if err != nil {
-				t.Fatal(err)
-			}
-			e, err := decodeValue(p, value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, hashes, err := splitValue(p, value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value, closer := must.Get2(log.db.Get(appendEventKey(nil, p)))(t)
+			e := must.Get(decodeValue(p, value))(t)
+			_, hashes := must.Get2(splitValue(p, value))(t)
 			index := appendSequenceKey(nil, "c", e.Sequence)
 			e.Sequence++
 			record, err := events.AppendRecord(nil, e)
-			err = errors.Join(err,
+			must.Do(t, errors.Join(err,
 				log.db.Set(appendEventKey(nil, p), append(record, hashes...), pebble.Sync),
 				log.db.Delete(index, pebble.Sync),
 				log.db.Set(appendSequenceKey(nil, "c", e.Sequence), appendEventKey(nil, p)[1:], pebble.Sync),
 				closer.Close(),
-			)
-			if err != nil {
-				t.Fatal(err)
-			}
+			))
 		}
 		t.Run(fmt.Sprint("from position ", from), func(t *testing.T) {
 			checkedOnAnyProcessors(t, log, "c", true)
 			checkedOnAnyProcessors(t, log, "", true)
 		})
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 	}
 }
 
@@ -72,18 +57,14 @@ func TestWhatIsAStore(t *testing.T) {
 	parts := []string{formatName, headName, pebbleName, lockName, "thesis.tex"}
 	for set := range 1 << len(parts) {
 		fsys := vfs.NewMem()
-		if err := fsys.MkdirAll("store", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, fsys.MkdirAll("store", 0o700))
 		var there []string
 		for i, part := range parts {
 			if set&(1<<i) == 0 {
 				continue
 			}
 			there = append(there, part)
-			if err := writeFile(fsys, path.Join("store", part), []byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeFile(fsys, path.Join("store", part), []byte("x")))
 		}
 		isStore := set&0b111 != 0
 		err := mustHoldStore(fsys, "store")
@@ -97,9 +78,7 @@ func TestWhatIsAStore(t *testing.T) {
 func TestNoStoreBesideOthers(t *testing.T) {
 	for _, name := range []string{"0", "A.tex", "LOCK.txt", "thesis.tex", "~"} {
 		fsys := vfs.NewMem()
-		if err := errors.Join(fsys.MkdirAll("store", 0o700), writeFile(fsys, "store/"+name, []byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(fsys.MkdirAll("store", 0o700), writeFile(fsys, "store/"+name, []byte("x"))))
 		log, err := Open("store", Options{FS: fsys})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("beside %s: %v", name, err)
@@ -120,9 +99,7 @@ func TestLongestNameOfACampaign(t *testing.T) {
 	defer func() { _ = log.Close() }()
 	longest := strings.Repeat("c", events.MaxStringSize)
 	for range 2 {
-		if _, err := log.Append(t.Context(), longest, events.AnySequence, testEvent(1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), longest, events.AnySequence, testEvent(1)))(t)
 	}
 	for name, want := range map[string]events.Sequence{longest: 2, longest + "c": 0, longest[1:]: 0} {
 		read := events.Sequence(0)
@@ -147,15 +124,10 @@ func TestLongestNameOfACampaign(t *testing.T) {
 func TestSnapshotChangesNothing(t *testing.T) {
 	fsys := vfs.NewMem()
 	log := mustOpen(t, fsys, small)
-	if err := errors.Join(work(t, log, 1, 60, func(int) {}), log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(work(t, log, 1, 60, func(int) {}), log.Close()))
 	before := readFiles(t, fsys)
 	dir := fsys.PathJoin("store", pebbleName)
-	s, err := takeSnapshot(fsys, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(takeSnapshot(fsys, dir))(t)
 	names, err := s.List(dir)
 	if err != nil || len(names) < 4 {
 		t.Fatalf("the snapshot has %q, %v", names, err)
@@ -196,9 +168,7 @@ func TestSnapshotChangesNothing(t *testing.T) {
 // nothing after it: a panic of the database, such as that of one that is closed, is the log's failure.
 func TestPanicOfTheDatabase(t *testing.T) {
 	log := mustOpen(t, vfs.NewMem(), Options{})
-	if err := work(t, log, 1, 1, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, 1, func(int) {}))
 	if err := log.db.Close(); err != nil { // not the log, which goes on
 		t.Fatal(err)
 	}
@@ -217,12 +187,8 @@ func TestDamageOnADiskThatDoesNotAnswer(t *testing.T) {
 	const n = 60
 	disk := vfs.NewMem()
 	log := mustOpen(t, disk, small)
-	if err := work(t, log, 1, n, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(log.db.Flush(), log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, n, func(int) {}))
+	must.Do(t, errors.Join(log.db.Flush(), log.Close()))
 	files := readFiles(t, disk)
 	var table string // the largest
 	for name, content := range files {

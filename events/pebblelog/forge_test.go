@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // forged returns a log that somebody with all the means of this package made of
@@ -18,9 +19,7 @@ func forged(t *testing.T, batches ...[]events.Event) *Log {
 	log := mustOpen(t, vfs.NewMem(), Options{})
 	t.Cleanup(func() { _ = log.Close() })
 	for _, batch := range batches {
-		if _, err := log.Append(t.Context(), "c", events.AnySequence, slices.Clone(batch)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), "c", events.AnySequence, slices.Clone(batch)...))(t)
 	}
 	return log
 }
@@ -79,10 +78,7 @@ func TestForgedLogs(t *testing.T) {
 
 	grown := forged(t, append(slices.Clone(batches), more)...)
 	for n := range int64(len(flat) + 1) {
-		hash, err := tlog.TreeHash(n, hashReader{original.db})
-		if err != nil {
-			t.Fatal(err)
-		}
+		hash := must.Get(tlog.TreeHash(n, hashReader{original.db}))(t)
 		if err := grown.VerifyExtends(t.Context(), tlog.Tree{N: n, Hash: hash}); err != nil {
 			t.Errorf("grown since %d events: %v", n, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var update = flag.Bool("update", false, "write the golden log and store; never change those of a release")
@@ -58,10 +59,7 @@ func goldenText(t *testing.T, log *Log) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record, err := events.AppendRecord(nil, e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(events.AppendRecord(nil, e))(t)
 		fmt.Fprintf(&b, "%d %x\n", e.Position, record)
 	}
 	fmt.Fprintf(&b, "root %v\n", log.durableHead().Hash)
@@ -76,26 +74,15 @@ func TestGolden(t *testing.T) {
 	fsys := vfs.NewMem()
 	log := mustOpen(t, fsys, Options{})
 	for _, batch := range goldenBatches() {
-		if _, err := log.Append(t.Context(), batch[0].Campaign, events.AnySequence, batch...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), batch[0].Campaign, events.AnySequence, batch...))(t)
 	}
 	written := goldenText(t, log)
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 	if *update {
-		if err := os.WriteFile(logFile, []byte(written), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(storeFile, filesText(readFiles(t, fsys)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(logFile, []byte(written), 0o644))
+		must.Do(t, os.WriteFile(storeFile, filesText(readFiles(t, fsys)), 0o644))
 	}
-	want, err := os.ReadFile(logFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(logFile))(t)
 	if written != string(want) {
 		t.Errorf("written today, the golden log is\n%s\nand was\n%s", written, want)
 	}
@@ -113,14 +100,8 @@ func TestGolden(t *testing.T) {
 	})
 	for i, line := range records {
 		_, text, _ := strings.Cut(line, " ")
-		record, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		hashes, err := tlog.StoredHashes(int64(i), record, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(hex.DecodeString(text))(t)
+		hashes := must.Get(tlog.StoredHashes(int64(i), record, reader))(t)
 		stored = append(stored, hashes...)
 	}
 	hash, err := tlog.TreeHash(int64(len(records)), reader)
@@ -128,10 +109,7 @@ func TestGolden(t *testing.T) {
 		t.Errorf("the root hash of the records is %v, %v; the golden log says %s", hash, err, root)
 	}
 
-	text, err := os.ReadFile(storeFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(storeFile))(t)
 	log = mustOpen(t, writeFiles(t, parseFiles(t, text)), Options{MustExist: true})
 	defer func() { _ = log.Close() }()
 	if got := goldenText(t, log); got != string(want) {
@@ -162,10 +140,7 @@ func parseFiles(t *testing.T, text []byte) map[string][]byte {
 	files := map[string][]byte{}
 	for line := range strings.Lines(string(text)) {
 		path, content, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		data, err := base64.StdEncoding.DecodeString(content)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(base64.StdEncoding.DecodeString(content))(t)
 		files[path] = data
 	}
 	return files

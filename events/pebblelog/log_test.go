@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func TestConformance(t *testing.T) {
@@ -25,19 +26,14 @@ func TestConformance(t *testing.T) {
 			var dir string
 			var o Options
 			open := func(t testing.TB) events.Store {
-				log, err := Open(dir, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				log := must.Get(Open(dir, o))(t)
 				return log
 			}
 			logtest.RunStore(t, func(t testing.TB) events.Store {
 				dir, o = c.fresh(t)
 				return open(t)
 			}, func(t testing.TB, log events.Store) events.Store {
-				if err := log.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, log.Close())
 				return open(t)
 			})
 		})
@@ -55,10 +51,7 @@ func TestInUseByProcess(t *testing.T) {
 		return
 	}
 	dir := t.TempDir() + "/store"
-	log, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(Open(dir, Options{}))(t)
 	defer func() { _ = log.Close() }()
 	other := exec.Command(os.Args[0], "-test.run=^TestInUseByProcess$", "-test.v")
 	other.Env = append(os.Environ(), variable+"="+dir)

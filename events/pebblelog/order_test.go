@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // exchange puts the events at some positions in other places, as a fault of the database
@@ -19,14 +20,9 @@ import (
 func exchange(t *testing.T, db *pebble.DB, from, to []events.Position) {
 	t.Helper()
 	value := func(p events.Position) (record, hashes []byte) {
-		v, closer, err := db.Get(appendEventKey(nil, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v, closer := must.Get2(db.Get(appendEventKey(nil, p)))(t)
 		defer func() { _ = closer.Close() }()
-		if record, hashes, err = splitValue(p, slices.Clone(v)); err != nil {
-			t.Fatal(err)
-		}
+		record, hashes = must.Get2(splitValue(p, slices.Clone(v)))(t)
 		return record, hashes
 	}
 	values := make([][]byte, len(from))
@@ -38,9 +34,7 @@ func exchange(t *testing.T, db *pebble.DB, from, to []events.Position) {
 		values[i] = slices.Concat(record, hashes)
 	}
 	for i := range to {
-		if err := db.Set(appendEventKey(nil, to[i]), values[i], pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, db.Set(appendEventKey(nil, to[i]), values[i], pebble.Sync))
 	}
 }
 
@@ -63,9 +57,7 @@ func TestExchangedEvents(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			log := mustOpen(t, vfs.NewMem(), Options{})
 			defer func() { _ = log.Close() }()
-			if err := work(t, log, 1, 60, func(int) {}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, work(t, log, 1, 60, func(int) {}))
 			exchange(t, log.db, c.from, c.to)
 
 			report, err := log.Verify(t.Context())
@@ -123,9 +115,7 @@ func TestCampaignIndexDamage(t *testing.T) {
 		"an unreadable entry":           func(db *pebble.DB) error { return db.Set(key(20), []byte{1}, pebble.Sync) },
 	} {
 		log := mustOpen(t, vfs.NewMem(), Options{})
-		if err := errors.Join(work(t, log, 1, 60, func(int) {}), damage(log.db)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(work(t, log, 1, 60, func(int) {}), damage(log.db)))
 		checkedOnAnyProcessors(t, log, "c", true)
 		checkedOnAnyProcessors(t, log, "another", false)
 		last := events.Sequence(0)
@@ -138,8 +128,6 @@ func TestCampaignIndexDamage(t *testing.T) {
 		if last != 19 || !errors.Is(told, events.ErrDamaged) {
 			t.Errorf("%s: given up to sequence %d, then told %v", name, last, told)
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/internal/records"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // readOnlyMount is a file system that is mounted for reading only.
@@ -73,14 +74,9 @@ func TestReadingNeedsNoLock(t *testing.T) {
 	t.Run("closed, on a read-only mount", func(t *testing.T) {
 		fsys := vfs.NewMem()
 		log := mustOpen(t, fsys, small)
-		if err := errors.Join(work(t, log, 1, 60, func(int) {}), log.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(work(t, log, 1, 60, func(int) {}), log.Close()))
 		for range 2 {
-			log, err := readWhole(t, readOnlyMount{fsys}, "store", 60)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := must.Get(readWhole(t, readOnlyMount{fsys}, "store", 60))(t)
 			defer func() { _ = log.Close() }()
 		}
 	})
@@ -93,10 +89,7 @@ func TestReadingNeedsNoLock(t *testing.T) {
 			fsys, dir := disk(t)
 			o := small
 			o.FS = fsys
-			log, err := Open(dir, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := must.Get(Open(dir, o))(t)
 			defer func() { _ = log.Close() }()
 			const n = 600
 			var acked atomic.Int64
@@ -119,9 +112,7 @@ func TestReadingNeedsNoLock(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, <-done)
 			// Whoever began to read long ago goes on to read what was there.
 			for _, reader := range kept {
 				if err := errors.Join(holds(t, reader, int(reader.Last())), reader.Close()); err != nil {
@@ -146,9 +137,7 @@ func TestChunks(t *testing.T) {
 		batch[i] = testEvent(i + 1)
 		batch[i].Data = make([]byte, 300<<10)
 	}
-	if _, err := log.Append(t.Context(), "c", 0, batch...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), "c", 0, batch...))(t)
 	for asked, want := range map[int]int{1: 1, 3: 3, 6: 4} {
 		ofLog, err := log.chunk(nil, records.NewOrder(0), 0, log.Last(), asked)
 		if err != nil || len(ofLog) != want {
@@ -186,17 +175,10 @@ func TestHeadIsWaitedFor(t *testing.T) {
 	fsys := vfs.NewMem()
 	log := mustOpen(t, fsys, Options{})
 	defer func() { _ = log.Close() }()
-	if err := work(t, log, 1, 10, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, 10, func(int) {}))
 	before, err := readFile(fsys, "store/HEAD")
-	if err := errors.Join(err, writeFile(fsys, "before", before), work(t, log, 11, 20, func(int) {})); err != nil {
-		t.Fatal(err)
-	}
-	reader, err := readWhole(t, &lateHead{FS: fsys}, "store", 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, writeFile(fsys, "before", before), work(t, log, 11, 20, func(int) {})))
+	reader := must.Get(readWhole(t, &lateHead{FS: fsys}, "store", 20))(t)
 	defer func() { _ = reader.Close() }()
 	if report, err := reader.Verify(t.Context()); err != nil || report.Notes != nil {
 		t.Errorf("noted %q, %v", report.Notes, err)
@@ -250,9 +232,7 @@ func TestCopyWhileWritten(t *testing.T) {
 			_ = copied.Close()
 		}
 	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-done)
 	t.Logf("%d copies were whole, %d refused", whole, refused)
 }
 
@@ -313,11 +293,8 @@ func TestDirectoriesInTheStore(t *testing.T) {
 	}
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
-	err := errors.Join(os.Mkdir(there, 0o700), os.Chmod(there, 0o755),
-		os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), os.Chmod(dir, 0o750))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(there, 0o700), os.Chmod(there, 0o755),
+		os.WriteFile(filepath.Join(dir, "file"), nil, 0o600), os.Chmod(dir, 0o750)))
 	fsys := modeFS{FS: vfs.Default, store: dir}
 	for name, want := range map[string]fs.FileMode{"new": 0o750, "there": 0o755, "there/below": 0o750} {
 		err := fsys.MkdirAll(filepath.Join(dir, name), 0o777)
@@ -382,19 +359,12 @@ func privateAtRest(t *testing.T, dir string) {
 	}
 	life := func(from, to int) {
 		t.Helper()
-		log, err := Open(dir, small)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(work(t, log, from, to, func(int) {}), log.Close()); err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(Open(dir, small))(t)
+		must.Do(t, errors.Join(work(t, log, from, to, func(int) {}), log.Close()))
 	}
 	life(1, 20)
 	modes(0o600, 0o700, true)
-	if err := os.Chmod(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(dir, 0o750))
 	life(21, 60)
 	modes(0o640, 0o750, false)
 	// What was there stays as it was: how far to open it is for its user to say.

@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // race has eight writers append batches of two events to one campaign, each expecting
@@ -104,9 +105,7 @@ func TestCrashRefused(t *testing.T) {
 	err := log.Close()
 	wait()
 	there, idsErr := ids(t, disk)
-	if err := errors.Join(err, idsErr); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, idsErr))
 	refused := 0
 	for id, err := range told {
 		var conflict *events.ConflictError
@@ -147,10 +146,7 @@ func TestDiskFailsRefused(t *testing.T) {
 			told := race(t, log)
 			_ = log.Close() // says that the disk failed, where it did
 			for _, percent := range []int{100, 0} {
-				there, err := ids(t, disk.crash(percent, rand.New(rand.NewPCG(8, uint64(at)))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				there := must.Get(ids(t, disk.crash(percent, rand.New(rand.NewPCG(8, uint64(at))))))(t)
 				for id, err := range told {
 					switch {
 					case errors.Is(err, events.ErrUncertain):
@@ -194,9 +190,7 @@ func stuckDisk(t *testing.T, fsys vfs.FS) (log *Log, stop func(), reached <-chan
 func TestInvisibleUntilDurable(t *testing.T) {
 	log, stop, reached, free := stuckDisk(t, vfs.NewMem())
 	defer func() { _ = log.Close() }()
-	if err := work(t, log, 1, 20, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, 20, func(int) {}))
 	stop()
 	done := make(chan error, 1)
 	go func() {
@@ -232,9 +226,7 @@ func TestInvisibleUntilDurable(t *testing.T) {
 	}
 	shown(20)
 	free()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-done)
 	shown(22)
 }
 
@@ -253,9 +245,7 @@ func TestCampaignInvisibleUntilDurable(t *testing.T) {
 		t.Errorf("named are %q, %v", names, err)
 	}
 	free()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-done)
 	if names, err := log.Campaigns(t.Context()); err != nil || !slices.Equal(names, []string{"c"}) {
 		t.Errorf("named are %q, %v, want c", names, err)
 	}
@@ -286,13 +276,8 @@ func TestCancelledWhileWriting(t *testing.T) {
 		t.Errorf("the writer of what is on its way to the disk was told: %v, want ErrUncertain and context.Canceled", told[0])
 	}
 	free()
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
-	there, err := ids(t, fsys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
+	there := must.Get(ids(t, fsys))(t)
 	certain := 0
 	for i, err := range told {
 		if id := testEvent(i).ID; err == nil {

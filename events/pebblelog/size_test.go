@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // onDisk is the room that the files of a folder take on the disk, reserved room included.
 func onDisk(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -22,10 +23,7 @@ func onDisk(t *testing.T, dir string) (bytes int64) {
 			bytes += info.Sys().(*syscall.Stat_t).Blocks * 512
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return bytes
 }
 
@@ -39,23 +37,16 @@ func TestRoomOnDisk(t *testing.T) {
 		for range 100 {
 			e := benchEvent([]byte(`{"conductivity": 12.345678, "unit": "mS/cm"}`))
 			content += int64(len(e.Data)) + 100 // the envelope's
-			if _, err := l.Append(t.Context(), "campaign", events.AnySequence, e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(l.Append(t.Context(), "campaign", events.AnySequence, e))(t)
 		}
 	}
 	for range 3 {
-		l, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(Open(dir, Options{}))(t)
 		fill(l)
 		if size := onDisk(t, dir); size > 8*content+200_000 {
 			t.Errorf("open, %d bytes of events take %d bytes of the disk", content, size)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Close())
 		if size := onDisk(t, dir); size > 2*content+60_000 {
 			t.Errorf("closed, %d bytes of events take %d bytes of the disk", content, size)
 		}
@@ -66,32 +57,22 @@ func TestRoomOnDisk(t *testing.T) {
 // that Pebble wrote over one of its logs, as where a table of measurements is imported.
 func TestRoomOfMuchAtOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
-	l, err := Open(dir, Options{memTableSize: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(dir, Options{memTableSize: 1 << 20}))(t)
 	batch := make([]events.Event, 4000)
 	for i := range batch {
 		batch[i] = benchEvent([]byte(`{"conductivity": 12.345678, "unit": "mS/cm"}`))
 	}
 	for range 20 { // fills so many memtables that a log is surely written over
-		if _, err := l.Append(t.Context(), "campaign", events.AnySequence, batch...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Append(t.Context(), "campaign", events.AnySequence, batch...))(t)
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	tables, err := filepath.Glob(filepath.Join(dir, pebbleName, "*.sst"))
 	if err != nil || len(tables) == 0 {
 		t.Fatal("there are no tables", err)
 	}
 	room := int64(0)
 	for _, table := range tables {
-		info, err := os.Stat(table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(table))(t)
 		room += info.Size()
 	}
 	if size := onDisk(t, dir); size > room+room/20+60_000 {

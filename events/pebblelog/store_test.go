@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // testEvent returns the i'th event of the deterministic workload, from 1. With
@@ -34,10 +35,7 @@ func batchEnds(i int) bool {
 func mustOpen(t testing.TB, fsys vfs.FS, o Options) *Log {
 	t.Helper()
 	o.FS = fsys
-	log, err := Open("store", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(Open("store", o))(t)
 	return log
 }
 

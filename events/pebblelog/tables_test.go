@@ -7,6 +7,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestTables: Pebble writes the events of a log that grows fast to tables once, and
@@ -15,18 +16,13 @@ func TestTables(t *testing.T) {
 	fsys := vfs.NewMem()
 	run := func(batches int) (flushed, compacted uint64, tables int64) {
 		t.Helper()
-		log, err := Open("store", Options{FS: fsys, memTableSize: 2 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(Open("store", Options{FS: fsys, memTableSize: 2 << 20}))(t)
 		batch := make([]events.Event, 100)
 		for i := range batch {
 			batch[i] = benchEvent(bytes.Repeat([]byte(`{"conductivity": 12.345678}, `), 13))
 		}
 		for range batches {
-			if _, err := log.Append(t.Context(), "campaign", events.AnySequence, batch...); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), "campaign", events.AnySequence, batch...))(t)
 		}
 		m := log.db.Metrics()
 		for _, level := range m.Levels {
@@ -34,9 +30,7 @@ func TestTables(t *testing.T) {
 			compacted += level.TableBytesCompacted
 			tables += level.TablesCount
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 		return flushed, compacted, tables
 	}
 	for range 50 {

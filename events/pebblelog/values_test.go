@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // reference is the payload of an event that names a value.
@@ -100,9 +101,7 @@ func TestValuesOnAFullDisk(t *testing.T) {
 	log := mustOpen(t, fsys, Options{})
 	defer log.Close()
 	change := events.KeyValue{Key: "k", Value: []byte("1")}
-	if err := log.SetValues(t.Context(), change); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.SetValues(t.Context(), change))
 	full.Store(true)
 	if err := log.SetValues(t.Context(), change); !errors.Is(err, events.ErrUncertain) {
 		t.Errorf("the disk is full: %v, want ErrUncertain", err)

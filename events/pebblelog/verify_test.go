@@ -18,6 +18,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a key says what it is and of what, and nothing else is taken for it.
@@ -66,23 +67,14 @@ func TestKeys(t *testing.T) {
 func TestVerifyTampered(t *testing.T) {
 	key := func(p events.Position) []byte { return appendEventKey(nil, p) }
 	get := func(db *pebble.DB, k []byte) []byte {
-		value, closer, err := db.Get(k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value, closer := must.Get2(db.Get(k))(t)
 		defer func() { _ = closer.Close() }()
 		return slices.Clone(value)
 	}
 	// moved returns the record of one value with the hashes of another.
 	moved := func(value []byte, of events.Position, place []byte, at events.Position) []byte {
-		record, _, err := splitValue(of, value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, hashes, err := splitValue(at, place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record, _ := must.Get2(splitValue(of, value))(t)
+		_, hashes := must.Get2(splitValue(at, place))(t)
 		return slices.Concat(record, hashes)
 	}
 	for _, c := range []struct {
@@ -152,15 +144,9 @@ func TestVerifyTampered(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			fsys := vfs.NewMem()
 			log := mustOpen(t, fsys, Options{})
-			if err := work(t, log, 1, 60, func(int) {}); err != nil {
-				t.Fatal(err)
-			}
-			if err := c.tamper(log.db); err != nil {
-				t.Fatal(err)
-			}
-			if err := log.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, work(t, log, 1, 60, func(int) {}))
+			must.Do(t, c.tamper(log.db))
+			must.Do(t, log.Close())
 			log, err := Open("store", Options{FS: fsys, ReadOnly: true})
 			if err != nil {
 				if !errors.Is(err, events.ErrDamaged) || c.want == "" || !strings.Contains(err.Error(), c.want) {
@@ -169,10 +155,7 @@ func TestVerifyTampered(t *testing.T) {
 				return
 			}
 			defer func() { _ = log.Close() }()
-			report, err := log.Verify(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(log.Verify(t.Context()))(t)
 			if c.want == "" {
 				if !report.Sound() || report.Read != 60 || report.Root != log.durableHead().Hash {
 					t.Errorf("%+v", report)
@@ -218,13 +201,9 @@ func TestIndexFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			log := mustOpen(t, vfs.NewMem(), Options{})
 			defer func() { _ = log.Close() }()
-			if err := work(t, log, 1, 60, func(int) {}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, work(t, log, 1, 60, func(int) {}))
 			batch := log.db.NewBatch()
-			if err := errors.Join(c.tamper(batch), batch.Commit(pebble.Sync)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(c.tamper(batch), batch.Commit(pebble.Sync)))
 			checkedOnAnyProcessors(t, log, "", c.want != nil)
 			report, err := log.Verify(t.Context())
 			if err != nil || report.Read != 60 || report.Root != log.durableHead().Hash {
@@ -252,9 +231,7 @@ func TestVerifyCounts(t *testing.T) {
 		err = errors.Join(err, batch.Delete(appendEventKey(nil, p), nil))
 	}
 	err = errors.Join(err, batch.Set(appendEventKey(nil, 29), nil, nil)) // nothing is there of it either
-	if err := errors.Join(err, batch.Commit(pebble.Sync)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, batch.Commit(pebble.Sync)))
 	report, err := log.Verify(t.Context())
 	if err != nil || report.Read != 55 || report.Events != 60 || report.Root != (tlog.Hash{}) || report.More != 0 {
 		t.Errorf("%+v, %v", report, err)
@@ -288,15 +265,11 @@ func TestVerifyEnds(t *testing.T) {
 	end()
 	for _, n := range []int{0, 3} {
 		log := mustOpen(t, vfs.NewMem(), Options{})
-		if err := work(t, log, 1, n, func(int) {}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, work(t, log, 1, n, func(int) {}))
 		if report, err := log.Verify(ended); !errors.Is(err, context.Canceled) {
 			t.Errorf("%d events, no longer wanted: %+v, %v", n, report, err)
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 		if report, err := log.Verify(t.Context()); !errors.Is(err, events.ErrClosed) {
 			t.Errorf("%d events, closed: %+v, %v", n, report, err)
 		}
@@ -326,9 +299,7 @@ func TestHeadSlots(t *testing.T) {
 		if err != nil || report.Notes != nil {
 			t.Errorf("just made: noted %q, %v", report.Notes, err)
 		}
-		if err := errors.Join(work(t, log, 1, n, func(int) {}), log.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(work(t, log, 1, n, func(int) {}), log.Close()))
 		if found, err := notes(fsys); err != nil || found != nil {
 			t.Errorf("%d events: noted %q, %v", n, found, err)
 		}
@@ -358,9 +329,7 @@ func TestHeadSlots(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	store := func(t *testing.T, fsys vfs.FS) {
 		t.Helper()
-		if err := mustOpen(t, fsys, Options{}).Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, mustOpen(t, fsys, Options{}).Close())
 	}
 	for _, c := range []struct {
 		name  string
@@ -381,19 +350,14 @@ func TestOpenRefuses(t *testing.T) {
 			t.Cleanup(func() { _ = log.Close() })
 			// The holder's database tidies up behind its opening, beside everything else.
 			for options := 2; options > 1; time.Sleep(time.Millisecond) {
-				names, err := fsys.List("store/pebble")
-				if err != nil {
-					t.Fatal(err)
-				}
+				names := must.Get(fsys.List("store/pebble"))(t)
 				names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, "OPTIONS-") })
 				options = len(names)
 			}
 		}, Options{}, events.ErrInUse, "let it finish"},
 		{"a newer format", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
-			if err := writeFile(fsys, "store/FORMAT", formatLine(formatVersion+1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeFile(fsys, "store/FORMAT", formatLine(formatVersion+1)))
 		}, Options{}, events.ErrNewerFormat, "use the campaignd that wrote it"},
 		{"a newer format, as it was completed", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
@@ -403,21 +367,15 @@ func TestOpenRefuses(t *testing.T) {
 		}, Options{}, events.ErrNewerFormat, "use the campaignd that wrote it"},
 		{"another format", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
-			if err := writeFile(fsys, "store/FORMAT", []byte("campaignd-store 01\n")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeFile(fsys, "store/FORMAT", []byte("campaignd-store 01\n")))
 		}, Options{}, events.ErrDamaged, "does not say what the store is"},
 		{"no format", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
-			if err := fsys.Remove("store/FORMAT"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fsys.Remove("store/FORMAT"))
 		}, Options{}, events.ErrDamaged, "FORMAT is missing"},
 		{"no head", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
-			if err := fsys.Remove("store/HEAD"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fsys.Remove("store/HEAD"))
 		}, Options{}, events.ErrDamaged, "HEAD is missing"},
 		{"the events of another log", func(t *testing.T, fsys vfs.FS) {
 			// Sound in itself and as long, but not what its head says was acknowledged.
@@ -425,19 +383,13 @@ func TestOpenRefuses(t *testing.T) {
 			for i, disk := range []vfs.FS{fsys, other} {
 				log := mustOpen(t, disk, Options{})
 				_, err := log.Append(t.Context(), "c", 0, testEvent(1), testEvent(2+i), testEvent(4))
-				if err := errors.Join(err, log.Close()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, errors.Join(err, log.Close()))
 			}
-			if err := writeFile(fsys, "store/HEAD", readFiles(t, other)["store/HEAD"]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, writeFile(fsys, "store/HEAD", readFiles(t, other)["store/HEAD"]))
 		}, Options{}, events.ErrDamaged, "are not those that were acknowledged"},
 		{"no database", func(t *testing.T, fsys vfs.FS) {
 			store(t, fsys)
-			if err := fsys.RemoveAll("store/pebble"); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, fsys.RemoveAll("store/pebble"))
 		}, Options{}, events.ErrDamaged, "restore"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -469,9 +421,7 @@ func TestOpenRefuses(t *testing.T) {
 func TestReadOnly(t *testing.T) {
 	disk := newCrashDisk()
 	log := mustOpen(t, disk, small)
-	if err := work(t, log, 1, 60, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, 60, func(int) {}))
 	killed := disk.crash(100, mathrand.New(mathrand.NewPCG(1, 1)))
 	_ = log.Close()
 	before := readFiles(t, killed)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -35,10 +36,7 @@ type benchmarked struct {
 func allBenchmarked(b *testing.B) []benchmarked {
 	pebble := func(b *testing.B, stores int) (logs []events.Store) {
 		for range stores {
-			l, err := pebblelog.Open(b.TempDir()+"/store", pebblelog.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			l := must.Get(pebblelog.Open(b.TempDir()+"/store", pebblelog.Options{}))(b)
 			logs = append(logs, l)
 		}
 		return logs
@@ -66,9 +64,7 @@ func allBenchmarked(b *testing.B) []benchmarked {
 func (l *benchmarked) used(b *testing.B) (times [3]time.Duration) {
 	b.Helper()
 	var own syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &own))
 	times[0] = time.Duration(own.Utime.Nano() + own.Stime.Nano())
 	for i, s := range l.servers {
 		times[min(1+i, 2)] += s.Usage(b).Processor
@@ -178,9 +174,7 @@ func BenchmarkFollow(b *testing.B) {
 	e[0].ID, e[0].Data = "", payload
 	for b.Loop() {
 		time.Sleep(2 * time.Millisecond) // an event alone, as campaigns have them
-		if _, err := writes.Append(b.Context(), "c", events.AnySequence, e...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(writes.Append(b.Context(), "c", events.AnySequence, e...))(b)
 		acknowledged := time.Now()
 		took = append(took, max(0, (<-came).Sub(acknowledged)))
 	}
@@ -200,9 +194,7 @@ func BenchmarkRead(b *testing.B) {
 		for i := range batch {
 			batch[i].Data = payload
 		}
-		if _, err := l.Append(b.Context(), "c", events.AnySequence, batch...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(l.Append(b.Context(), "c", events.AnySequence, batch...))(b)
 	}
 	rate := func(b *testing.B) { b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "events/s") }
 	b.Run("read", func(b *testing.B) {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -135,10 +136,7 @@ func TestStandbyAloneAndBesideOthers(t *testing.T) {
 		"host=127.0.0.1 port=1 user=ada sslmode=disable":             errStandby.Error(),
 		"host=127.0.0.1,127.0.0.1 port=1,2 user=ada sslmode=disable": "127.0.0.1:1: a standby; 127.0.0.1:2: a standby",
 	} {
-		d, err := configure(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(configure(address))(t)
 		d.config.DialFunc = func(context.Context, string, string) (net.Conn, error) { return nil, errStandby }
 		if _, err := d.connect(t.Context()); err == nil || plainly(err).Error() != want {
 			t.Errorf("%s: it is said %q, want %q", address, plainly(err), want)
@@ -163,10 +161,7 @@ func TestEncrypted(t *testing.T) {
 
 	address := at("127.0.0.1", "sesame", proven)
 	conform(t, mustConnect(t, address))
-	seen, err := Inspect(t.Context(), address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(Inspect(t.Context(), address))(t)
 	if seen.TLS == "" || seen.Superuser || seen.Refusal != "" {
 		t.Errorf("TLS %q, superuser %t, refused %q", seen.TLS, seen.Superuser, seen.Refusal)
 	}
@@ -177,9 +172,7 @@ func TestEncrypted(t *testing.T) {
 func TestAnotherCluster(t *testing.T) {
 	d := mustConnect(t, freshDatabase(t))
 	l := mustOpen(t, d, "s", Options{})
-	if err := l.Probe(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Probe())
 	own := pgtest.Shared(t).SQL(t, `select system_identifier from pg_control_system()`)[0]
 	d.mu.Lock()
 	if d.cluster != own {
@@ -204,9 +197,7 @@ func TestSessions(t *testing.T) {
 	}
 	d := mustConnect(t, address)
 	l := mustOpen(t, d, "s", Options{})
-	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 0, testEvents(3, "e")...))(t)
 	sound(t, l, "e-0", "e-1", "e-2")
 	p.SQL(t, `alter database `+name+` reset all`)
 

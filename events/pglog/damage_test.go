@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -45,17 +46,12 @@ func TestDamage(t *testing.T) {
 				n        int
 			}{{"c", 4}, {"d", 1}, {"c", 15}} {
 				batch := testEvents(b.n, "e%d", b.n)
-				if _, err := l.Append(t.Context(), b.campaign, events.AnySequence, batch...); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(l.Append(t.Context(), b.campaign, events.AnySequence, batch...))(t)
 			}
 			for change := range strings.SplitSeq(c.change, ";") {
 				pgtest.SQL(t, address, change)
 			}
-			report, err := l.Verify(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(l.Verify(t.Context()))(t)
 			if c.fault == "" {
 				if !report.Sound() {
 					t.Errorf("what lies beyond the head is a fault: %v", report.Faults)
@@ -84,14 +80,10 @@ func TestGoneBack(t *testing.T) {
 	address := freshDatabase(t)
 	d := mustConnect(t, address)
 	l := mustOpen(t, d, "s", Options{})
-	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 0, testEvents(3, "e")...))(t)
 	row := pgtest.SQL(t, address,
 		`select format('update cd_head set size = %s, root = %L, edge = %L', size, root, edge) from cd_head`)
-	if _, err := l.Append(t.Context(), "c", 3, testEvents(2, "f")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 3, testEvents(2, "f")...))(t)
 	pgtest.SQL(t, address, `delete from cd_event where position > 3`, row[0])
 	for _, err := range l.Read(t.Context(), 0) {
 		if !errors.Is(err, events.ErrDamaged) || !strings.Contains(err.Error(), "positions 4 to 5") {

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -15,10 +16,7 @@ func TestSilentPrimary(t *testing.T) {
 		t.Skip("it starts three servers")
 	}
 	c := pgtest.NewCluster(t, pgtest.Options{Standbys: 2})
-	d, err := connectTo(t.Context(), c.AddressFrom(t, "client", ""), 5*time.Minute, defaultPollTime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(connectTo(t.Context(), c.AddressFrom(t, "client", ""), 5*time.Minute, defaultPollTime))(t)
 	lines := c.Lines(c.Primary, true)
 	defer func() { _ = d.Close() }()
 	defer func() { // before Close, which would wait for an answer

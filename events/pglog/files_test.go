@@ -15,21 +15,17 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/filestore/filestoretest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // holding opens a store and takes hold of it.
 func holding(t testing.TB, d *Database, name, worker string) *Log {
 	t.Helper()
-	w, err := d.Work(t.Context(), worker, func() []byte { return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(d.Work(t.Context(), worker, func() []byte { return nil }))(t)
 	t.Cleanup(w.Close)
 	l := mustOpen(t, d, name, Options{})
-	if err := l.Hold(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Hold(t.Context(), w))
 	return l
 }
 
@@ -44,9 +40,7 @@ func TestFiles(t *testing.T) {
 			Files: d.Files("lab"),
 			Another: func() filestore.Files {
 				// Of the same digests in another store nothing is seen.
-				if _, err := d.Files("another").Put(t.Context(), strings.NewReader("named")); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(d.Files("another").Put(t.Context(), strings.NewReader("named")))(t)
 				return mustConnect(t, address).Files("lab")
 			},
 			Overwrite: func(digest string, content []byte) {
@@ -99,9 +93,7 @@ func TestFilesOfAPutThatWasCutOff(t *testing.T) {
 	if err != nil || len(left) != 3 { // of the last one nothing is left: it was placed
 		t.Errorf("there are %v, %v", left, err)
 	}
-	if err := files.Remove(t.Context(), left); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, files.Remove(t.Context(), left))
 	if left, err := files.Unnamed(t.Context(), all); err != nil || len(left) > 0 {
 		t.Errorf("they were removed, and there are %v, %v", left, err)
 	}
@@ -128,9 +120,7 @@ func TestFilesAreRemovedByTheHolder(t *testing.T) {
 		}
 	}
 	refused(other, "no worker")
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	holding(t, other, "lab", "other")
 	refused(one, "the holder of before")
 	if err := other.Files("lab").Remove(t.Context(), left); err != nil {
@@ -151,10 +141,7 @@ func TestFilesAreDurable(t *testing.T) {
 		t.Skip("it starts three servers")
 	}
 	c := pgtest.NewCluster(t, pgtest.Options{Standbys: 2})
-	d, err := connectTo(t.Context(), c.Address(""), time.Minute, defaultPollTime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(connectTo(t.Context(), c.Address(""), time.Minute, defaultPollTime))(t)
 	defer func() { _ = d.Close() }()
 	mustOpen(t, d, "lab", Options{})
 	files := d.Files("lab")
@@ -182,10 +169,7 @@ func TestFilesAreDurable(t *testing.T) {
 
 	first := filestoretest.MustPut(t, files, content[:partSize])
 	failover := &acting{at: 3 * partSize, act: func() { c.Primary.Crash(t); c.Failover(t) }}
-	second, err := files.Put(t.Context(), io.TeeReader(bytes.NewReader(content), failover))
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := must.Get(files.Put(t.Context(), io.TeeReader(bytes.NewReader(content), failover)))(t)
 	for _, kept := range []filestore.Kept{first, second} {
 		if state := filestoretest.StateOf(t, files, kept); state != filestore.Sound {
 			t.Errorf("what was acknowledged is %s", state)

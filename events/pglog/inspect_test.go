@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -41,10 +42,7 @@ func TestInspectedStandbys(t *testing.T) {
 	hangs := c.Standbys()[0]
 	hangs.Signal(t, syscall.SIGSTOP) // the cluster lets it go on
 	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		i, err := Inspect(t.Context(), c.Primary.Address(""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		i := must.Get(Inspect(t.Context(), c.Primary.Address("")))(t)
 		if len(i.Standbys) != 2 {
 			t.Fatalf("the standbys are %+v", i.Standbys)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -21,9 +22,7 @@ func conform(t *testing.T, d *Database) {
 	logtest.RunStore(t, func(t testing.TB) events.Store {
 		return mustOpen(t, d, t.Name(), Options{})
 	}, func(t testing.TB, log events.Store) events.Store {
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 		return mustOpen(t, d, log.(*Log).name, Options{MustExist: true})
 	})
 }
@@ -302,9 +301,7 @@ func TestListenerKeepsItsConnection(t *testing.T) {
 	l := mustOpen(t, d, "s", Options{})
 	name, at, first := pgtest.SQL(t, address, `select current_database()`)[0], "-infinity", ""
 	for n := range 4 {
-		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "e%d", n)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "e%d", n)...))(t)
 		pgtest.Shared(t).Eventually(t, "it is told", `select count(*) from pg_stat_activity where datname = '`+name+`'
 			and query like 'select pg_notify%' and state = 'idle' and query_start > '`+at+`'`, "1")
 		told := strings.Fields(pgtest.SQL(t, address, `select pid || ' ' || replace(query_start::text, ' ', 'T')
@@ -326,9 +323,7 @@ func TestWake(t *testing.T) {
 	l := mustOpen(t, writer, "s", Options{})
 	put := func(id string) {
 		t.Helper()
-		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...))(t)
 	}
 	late := func(id string) *sync.WaitGroup {
 		var beside sync.WaitGroup
@@ -337,10 +332,7 @@ func TestWake(t *testing.T) {
 	}
 	put("first")
 	// Nobody polls.
-	deaf, err := connectTo(t.Context(), address, time.Minute, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	deaf := must.Get(connectTo(t.Context(), address, time.Minute, time.Hour))(t)
 	defer func() { _ = deaf.Close() }()
 	beside := late("told")
 	follows(t, mustOpen(t, deaf, "s", Options{ReadOnly: true}), "told-0")
@@ -375,10 +367,7 @@ func TestWake(t *testing.T) {
 // in Pebble and in PostgreSQL.
 func TestSameTreeAsPebble(t *testing.T) {
 	const n = 2000
-	pebble, err := pebblelog.Open(t.TempDir()+"/store", pebblelog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pebble := must.Get(pebblelog.Open(t.TempDir()+"/store", pebblelog.Options{}))(t)
 	defer func() { _ = pebble.Close() }()
 	l := mustOpen(t, mustConnect(t, freshDatabase(t)), "s", Options{})
 	stores := []events.Store{pebble, l}
@@ -389,17 +378,12 @@ func TestSameTreeAsPebble(t *testing.T) {
 			batch[i].Time = time.Unix(int64(at), int64(i)*1000)
 		}
 		for _, s := range stores {
-			if _, err := s.Append(t.Context(), fmt.Sprint("c", at%3), events.AnySequence, batch...); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(s.Append(t.Context(), fmt.Sprint("c", at%3), events.AnySequence, batch...))(t)
 		}
 	}
 	same := func(what string, f func(events.Store) (any, error)) {
 		t.Helper()
-		a, err := f(pebble)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(f(pebble))(t)
 		if b, err := f(l); err != nil || !reflect.DeepEqual(a, b) {
 			t.Errorf("%s differ: %v and %v, %v", what, a, b, err)
 		}
@@ -428,9 +412,7 @@ func TestFollowersAskOnce(t *testing.T) {
 	begun := make(chan struct{}, 50)
 	for i := range cap(begun) { // which have nothing new after their first event
 		s := mustOpen(t, others, fmt.Sprint("still", i), Options{})
-		if _, err := s.Append(t.Context(), "c", 0, testEvents(1, "e")...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Append(t.Context(), "c", 0, testEvents(1, "e")...))(t)
 		following.Go(func() {
 			for range s.Follow(ctx, 0) {
 				begun <- struct{}{}
@@ -445,9 +427,7 @@ func TestFollowersAskOnce(t *testing.T) {
 	})
 	put := func(id string) {
 		t.Helper()
-		if _, err := l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Append(t.Context(), "c", events.AnySequence, testEvents(1, "%s", id)...))(t)
 		if got := <-came; got != id+"-0" {
 			t.Errorf("the follower has %s, want %s", got, id)
 		}

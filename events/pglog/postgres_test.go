@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -42,10 +43,7 @@ const (
 // mustConnect connects to a database, with less patience than a lab's.
 func mustConnect(t testing.TB, address string) *Database {
 	t.Helper()
-	d, err := connectTo(t.Context(), address, 5*time.Second, defaultPollTime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(connectTo(t.Context(), address, 5*time.Second, defaultPollTime))(t)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -57,10 +55,7 @@ func mustConnect(t testing.TB, address string) *Database {
 // mustOpen opens a store that has to open.
 func mustOpen(t testing.TB, d *Database, name string, o Options) *Log {
 	t.Helper()
-	l, err := d.Open(t.Context(), name, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(d.Open(t.Context(), name, o))(t)
 	return l
 }
 

@@ -4,6 +4,7 @@ package pglog
 
 import (
 	"context"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"testing"
 	"time"
 )
@@ -17,9 +18,7 @@ func TestStats(t *testing.T) {
 	if s := first.db.Stats(); s.Held != 1 || s.TakenOver != 0 || s.Lost != 0 || s.Heartbeat == 0 {
 		t.Errorf("a holder: %+v", s)
 	}
-	if _, err := log.Append(t.Context(), "c", 0, testEvents(5, "e")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), "c", 0, testEvents(5, "e")...))(t)
 	reader := mustOpen(t, second.db, "s", Options{ReadOnly: true})
 	n := int64(0)
 	for _, err := range reader.Follow(t.Context(), 0) {
@@ -39,9 +38,7 @@ func TestStats(t *testing.T) {
 	}
 
 	go first.Answer(t.Context(), func(_ context.Context, request []byte) []byte { return request })
-	if _, err := second.db.Ask(t.Context(), "first", []byte("?")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(second.db.Ask(t.Context(), "first", []byte("?")))(t)
 	eventually(t, "the letter counts", func() bool { return first.db.Stats().Answered == 1 })
 	if s := second.db.Stats(); s.Asked != 1 || s.Answered != 0 {
 		t.Errorf("who asked: %+v", s)

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a server that is out of disk, memory or connections, that is ended, or whose files fail,
@@ -85,10 +86,7 @@ func TestPassing(t *testing.T) {
 // Law: what is to be stored while the database does not answer is tried again, however often, until
 // the log is closed; then it is said that nothing of it is stored.
 func TestAppendsAreTriedUntilTheLogIsClosed(t *testing.T) {
-	d, err := configure("host=127.0.0.1 port=1 user=ada sslmode=disable")
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(configure("host=127.0.0.1 port=1 user=ada sslmode=disable"))(t)
 	d.life, d.patience = t.Context(), time.Minute
 	l := &Log{db: d}
 	l.committer = committer{log: l, giveUp: make(chan struct{})}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -63,9 +64,7 @@ func TestLaterTables(t *testing.T) {
 	newer := mustConnect(t, l.address)
 	migrations = known
 	step("after")
-	if _, err := newer.Work(t.Context(), "newer", func() []byte { return []byte("newer") }); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(newer.Work(t.Context(), "newer", func() []byte { return []byte("newer") }))(t)
 
 	program, err := Connect(t.Context(), l.address)
 	if err == nil {

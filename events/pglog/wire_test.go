@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -14,10 +15,7 @@ import (
 func session(t *testing.T) (context.Context, *conn) {
 	t.Helper()
 	d := mustConnect(t, freshDatabase(t))
-	c, err := d.connect(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(d.connect(t.Context()))(t)
 	t.Cleanup(func() { d.cut(c) })
 	return t.Context(), c
 }

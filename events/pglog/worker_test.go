@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -35,10 +36,7 @@ func (l lab) worker(id string) *Worker {
 	l.t.Helper()
 	d := mustConnect(l.t, l.address)
 	d.leaseTime = l.lease
-	w, err := d.Work(l.t.Context(), id, func() []byte { return []byte("I am " + id) })
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	w := must.Get(d.Work(l.t.Context(), id, func() []byte { return []byte("I am " + id) }))(l.t)
 	return w
 }
 
@@ -46,9 +44,7 @@ func (l lab) worker(id string) *Worker {
 func (l lab) took(w *Worker, store string) *Log {
 	l.t.Helper()
 	log := mustOpen(l.t, w.db, store, Options{})
-	if err := log.Hold(l.t.Context(), w); err != nil {
-		l.t.Fatal(err)
-	}
+	must.Do(l.t, log.Hold(l.t.Context(), w))
 	return log
 }
 
@@ -91,9 +87,7 @@ func (l lab) mute(worker string) (speak func()) {
 func TestFence(t *testing.T) {
 	l := newLab(t, lasting)
 	first := l.took(l.worker("first"), "s")
-	if _, err := first.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(first.Append(t.Context(), "c", 0, testEvents(1, "first")...))(t)
 	// As if it had been stopped for long, and went on just now.
 	pgtest.SQL(t, l.address, `update cd_head set holder = ''`)
 	second := l.took(l.worker("second"), "s")
@@ -109,14 +103,10 @@ func TestFence(t *testing.T) {
 	if err := first.Err(); !errors.Is(err, events.ErrStopped) || !errors.Is(err, ErrFenced) || first.Sure() == nil {
 		t.Errorf("the log that was fenced says %v", err)
 	}
-	if _, err := second.Append(t.Context(), "c", 1, testEvents(1, "second")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(second.Append(t.Context(), "c", 1, testEvents(1, "second")...))(t)
 	sound(t, second, "first-0", "second-0")
 	// What the first lets go of is not the second's hold.
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	if holder := pgtest.SQL(t, l.address, `select holder from cd_head`); holder[0] != "second" {
 		t.Errorf("the holder is %q", holder)
 	}
@@ -130,9 +120,7 @@ func TestHoldIsExclusive(t *testing.T) {
 	log := l.took(first, "s")
 	l.refusedTo(second, "s", "first")
 	l.refusedTo(first, "s", "first")
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, log.Close())
 	log = l.took(second, "s")
 	l.refusedTo(first, "s", "second")
 	stores, err := first.db.Stores(t.Context())

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/filestore"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/events/transfer"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -38,23 +39,12 @@ func mustOpen(t *testing.T, address string, o store.Options) events.Store {
 // attach puts bytes and appends the event that names them.
 func attach(t *testing.T, address string, s events.Store, file, content string) string {
 	t.Helper()
-	files, err := store.OpenFiles(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(store.OpenFiles(address))(t)
 	defer files.Close()
-	kept, err := files.Put(t.Context(), strings.NewReader(content))
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := events.New("a", &events.FileAttached{File: file,
-		Attachment: events.Attachment{Name: file + ".csv", Digest: kept.Digest, Size: kept.Size}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Append(t.Context(), "a", events.AnySequence, e); err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(files.Put(t.Context(), strings.NewReader(content)))(t)
+	e := must.Get(events.New("a", &events.FileAttached{File: file,
+		Attachment: events.Attachment{Name: file + ".csv", Digest: kept.Digest, Size: kept.Size}}))(t)
+	must.Get(s.Append(t.Context(), "a", events.AnySequence, e))(t)
 	return kept.Digest
 }
 
@@ -68,9 +58,7 @@ func house(t *testing.T, address string) {
 	attach(t, address, s, "f2", strings.Repeat("large", 100_000))
 	lost := attach(t, address, s, "f3", "lost")
 	attach(t, address, s, "f4", "1,2\n")
-	if err := s.SetValues(t.Context(), events.KeyValue{Key: "kept", Value: []byte("1")}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.SetValues(t.Context(), events.KeyValue{Key: "kept", Value: []byte("1")}))
 	fill(t, s, 5)
 	if database, _, err := store.Split(address); store.InDatabase(address) {
 		if err != nil {
@@ -80,9 +68,7 @@ func house(t *testing.T, address string) {
 		return
 	}
 	hash := events.HashIn(lost)
-	if err := os.Remove(filepath.Join(address, filestore.Folder, hash[:2], hash)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(address, filestore.Folder, hash[:2], hash)))
 }
 
 // same fails unless two stores prove the same, and the second has the files.
@@ -114,19 +100,13 @@ func same(t *testing.T, from, to string) {
 			t.Errorf("it has the value %q, %v", kv, err)
 		}
 	}
-	files, err := store.OpenFiles(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(store.OpenFiles(to))(t)
 	defer files.Close()
 	for e, err := range events.ReadKinds(t.Context(), other, "", events.KindFileAttached) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		f, want := payload.(*events.FileAttached), filestore.Sound
 		if f.File == "f3" {
 			want = filestore.Missing
@@ -174,10 +154,7 @@ func TestMove(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			from, to := c.from(t), c.to(t)
 			house(t, from)
-			m, err := transfer.Move(t.Context(), from, to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(transfer.Move(t.Context(), from, to))(t)
 			if m.Files.Copied != 2 || m.Files.Bytes != 500_004 || len(m.Files.Faulty) != 1 || m.Files.Faulty[0].File != "f3" {
 				t.Errorf("of the files it says %+v", m.Files)
 			}
@@ -198,9 +175,7 @@ func TestMove(t *testing.T) {
 			}
 			s := mustOpen(t, to, store.Options{})
 			fill(t, s, 3)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Close())
 			if _, err := transfer.Move(t.Context(), to, from); err != nil {
 				t.Fatalf("home: %v", err)
 			}
@@ -221,10 +196,7 @@ func TestNothingIsAppendedPastAMove(t *testing.T) {
 	fill(t, s, 3)
 	late := mustOpen(t, address, store.Options{Shared: true})
 	defer late.Close()
-	before, err := s.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(s.Head(t.Context()))(t)
 	fill(t, late, 1)
 	if err := store.SetMarks(t.Context(), address, s, before, store.Marks{Moved: "elsewhere"}); !errors.Is(err, events.ErrInUse) {
 		t.Errorf("it is marked past an append: %v", err)
@@ -365,9 +337,7 @@ func TestBackup(t *testing.T) {
 			// Somebody went on with the backup: it is none any more.
 			fork := mustOpen(t, to, store.Options{})
 			e := events.Event{Kind: "test.else", Version: 1, Data: []byte("{}")}
-			if _, err := fork.Append(t.Context(), "a", events.AnySequence, e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fork.Append(t.Context(), "a", events.AnySequence, e))(t)
 			fork.Close()
 			fill(t, s, 9)
 			if _, err := transfer.Backup(t.Context(), from, to); !errors.Is(err, transfer.ErrDiffers) {
@@ -386,10 +356,7 @@ func TestBackupIsOfOneMoment(t *testing.T) {
 	s := mustOpen(t, from, store.Options{})
 	defer s.Close()
 	fill(t, s, 10)
-	before, err := s.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(s.Head(t.Context()))(t)
 	defer transfer.AtSteps(func(step string) {
 		fill(t, s, 2)
 		if err := s.SetValues(t.Context(), events.KeyValue{Key: "of later"}, events.KeyValue{Key: "kept", Value: []byte(step)}); err != nil {
@@ -415,13 +382,9 @@ func TestThereAndBack(t *testing.T) {
 			batch = append(batch, events.Event{Kind: "test.happened", Version: 1, Time: time.UnixMicro(int64(i)).UTC(),
 				Actor: "instrument", Data: fmt.Appendf(nil, `{"i": %d, "text": %q}`, i, strings.Repeat("x", i%600))})
 		}
-		if _, err := s.Append(t.Context(), "a", events.AnySequence, batch...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Append(t.Context(), "a", events.AnySequence, batch...))(t)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.Close())
 	for _, way := range [][2]string{{from, address}, {address, back}} {
 		began := time.Now()
 		m, err := transfer.Move(t.Context(), way[0], way[1])

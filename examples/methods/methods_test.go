@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,13 +44,8 @@ func command(t *testing.T, python string, files ...string) (run func(args ...str
 	t.Helper()
 	folder = t.TempDir()
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, filepath.Base(file)), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
+		must.Do(t, os.WriteFile(filepath.Join(folder, filepath.Base(file)), text, 0o600))
 	}
 	bin := t.TempDir()
 	if err := os.Symlink(python, filepath.Join(bin, "python3")); err == nil {
@@ -128,9 +124,7 @@ func TestRuleOfThumb(t *testing.T) {
 	if a.Decisions != a.Reproduced || a.Proposals < 14 || a.ProposalsAgain != a.Proposals {
 		t.Errorf("%+v", a)
 	}
-	if err := os.Remove(filepath.Join(folder, "rule_of_thumb.py")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(filepath.Join(folder, "rule_of_thumb.py")))
 	if a := audit(t, run("audit", "--json", "rule-of-thumb.campaign")); a.Decisions != a.Reproduced || a.ProposalsAgain != 0 {
 		t.Errorf("without the program: %+v", a)
 	}
@@ -153,9 +147,7 @@ policies:
 baseline: lognei
 `
 	file := filepath.Join(folder, "equal.yaml")
-	if err := os.WriteFile(file, []byte(study), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(study), 0o600))
 	run("simulate", "equal.yaml")
 	peers := exec.Command(program, "internal/study/peers/botorch/peers.py", "--study", file, "--arms", "BoTorch qLogNEI", "--out", folder)
 	peers.Dir = "../.."
@@ -172,18 +164,13 @@ baseline: lognei
 // course is what a campaign of an arm measured.
 func course(t *testing.T, file, arm string) (measured []float64) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
 		var r struct {
 			Arm    string
 			Course []struct{ Measured float64 }
 		}
-		if err := json.Unmarshal(line, &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(line, &r))
 		if r.Arm == arm {
 			for _, step := range r.Course {
 				measured = append(measured, step.Measured)
@@ -257,16 +244,11 @@ func TestLanguageModel(t *testing.T) {
 			run, folder := command(t, program, "../experts/llm.py", "../experts/llm.yaml")
 			url, prompt, key := endpoint(t, c.says)
 			file := filepath.Join(folder, "llm.yaml")
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(file))(t)
 			for from, to := range map[string]string{"http://127.0.0.1:11434/v1": url, "llama3.1": "stub", "experiments: 20": "experiments: 8"} {
 				text = bytes.Replace(text, []byte(from), []byte(to), 1)
 			}
-			if err := os.WriteFile(file, text, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, text, 0o600))
 			t.Setenv("OPENAI_API_KEY", "sk-secret")
 			said := run("run", "llm.yaml")
 			if !strings.Contains(said, "8 of 8") || strings.Contains(said, "llm's word is worth") != c.helps {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // changes calls changed with a JSON value changed in one leaf, for each of them.
@@ -51,14 +52,8 @@ func changes(path string, value any, changed func(path string, value any)) {
 // without the campaign file that is recorded with it, nor the list of what an
 // amendment changed without its definitions; and the honest log has no mismatch.
 func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
-	source, err := os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), "tiny.yaml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml"))(t)
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "tiny.yaml", source))(t)
 	amended := file.Definition
 	amended.Budget.Experiments += 2
 	more := strings.Replace(string(source), "budget: {experiments: 5}", "budget: {experiments: 7}", 1)
@@ -72,18 +67,13 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 	}
 	var all []events.Event
 	for _, p := range payloads {
-		e, err := events.New(file.Definition.Name, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(file.Definition.Name, p))(t)
 		e.Actor, e.Time = "person:ada", time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		all = append(all, e)
 	}
 	found := func(all []events.Event, build events.Build) (mismatches, remarks []decisions.Mismatch) {
 		log := memlog.New()
-		if _, err := log.Append(t.Context(), file.Definition.Name, 0, all...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), file.Definition.Name, 0, all...))(t)
 		mismatches, remarks, err := checkDefinitions(t.Context(), builtin.Registry(), log, file.Definition.Name, build)
 		if err != nil {
 			t.Fatal(err)
@@ -95,9 +85,7 @@ func TestDefinitionsFollowFromTheirFiles(t *testing.T) {
 	}
 	for i := range all {
 		var data map[string]any
-		if err := json.Unmarshal(all[i].Data, &data); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(all[i].Data, &data))
 		tried := 0
 		for _, field := range []string{"definition", "changes"} {
 			changes("/"+field, data[field], func(path string, value any) {
@@ -133,10 +121,7 @@ func TestAnAmendmentKeepsTheDefaultsOfBefore(t *testing.T) {
 		"budget: {experiments: 8}\ninstrument: manual\nexperts: [{name: ada, web: {}}]\npolicy: cobol\n"
 	more := strings.Replace(begun, "experiments: 8", "experiments: 9", 1)
 	read := func(text string) definition.Campaign {
-		file, err := campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text)))(t)
 		return file.Definition
 	}
 	this, three := events.Build{Version: "v2.0.0"}, 3
@@ -154,14 +139,9 @@ func TestAnAmendmentKeepsTheDefaultsOfBefore(t *testing.T) {
 			&events.RecoveryDone{Build: this},
 			&events.CampaignAmended{Definition: c.amended, Source: more, Changes: campaignfile.Diff(first, c.amended)},
 		} {
-			e, err := events.New("n", p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New("n", p))(t)
 			e.Time = time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
-			if _, err := log.Append(t.Context(), "n", events.Sequence(i), e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), "n", events.Sequence(i), e))(t)
 		}
 		mismatches, _, err := checkDefinitions(t.Context(), builtin.Registry(), log, "n", this)
 		if err != nil || (len(mismatches) > 0) != c.found {
@@ -198,10 +178,7 @@ func TestExcept(t *testing.T) {
 func TestFollowsFrom(t *testing.T) {
 	const text = "name: n\nparameters: [{name: x, values: [1, 2, 3]}]\nobjective: {name: y, goal: maximize}\n" +
 		"budget: {experiments: 3}\ninstrument: {table: {file: t.csv}}\n"
-	file, err := campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "n.yaml", []byte(text)))(t)
 	change := func(with func(*definition.Campaign)) definition.Campaign {
 		def := file.Definition
 		with(&def)
@@ -234,14 +211,8 @@ func TestFollowsFrom(t *testing.T) {
 // Law: an amendment is by the program that the log names last, in a decision, a fit, a recovery or the
 // beginning: a definition that does not follow is a mismatch of this program, and a remark of another one.
 func TestWhoAmended(t *testing.T) {
-	source, err := os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), "tiny.yaml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../../cmd/campaignd/app/testdata/tiny.yaml"))(t)
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "tiny.yaml", source))(t)
 	this, amended := events.Build{Version: "v2.0.0"}, file.Definition
 	amended.Budget.Experiments++
 	for name, before := range map[string]events.Payload{
@@ -255,14 +226,9 @@ func TestWhoAmended(t *testing.T) {
 			before,
 			&events.CampaignAmended{Definition: amended, Source: file.Source, Changes: campaignfile.Diff(file.Definition, amended)},
 		} {
-			e, err := events.New("n", p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New("n", p))(t)
 			e.Time = time.Date(2026, 1, 1, 0, 0, i, 0, time.UTC)
-			if _, err := log.Append(t.Context(), "n", events.Sequence(i), e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), "n", events.Sequence(i), e))(t)
 		}
 		mismatches, remarks, err := checkDefinitions(t.Context(), builtin.Registry(), log, "n", this)
 		want := 1

@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var update = flag.Bool("update", false, "write down what is said of stores")
@@ -50,14 +51,9 @@ func (s *saying) add(of string, said any, err error) {
 func (s *saying) same(t *testing.T, file string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, s.text.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, s.text.Bytes(), 0o644))
 	}
-	kept, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(os.ReadFile(file))(t)
 	if string(kept) == s.text.String() {
 		return
 	}
@@ -72,10 +68,7 @@ func (s *saying) same(t *testing.T, file string) {
 // golden is a log that this release has written, of 2024, so that no clock is behind it.
 func golden(t *testing.T, name string) []events.Event {
 	t.Helper()
-	all, err := forgery.Read("../engine/drive/testdata/golden/0.4.0/" + name + ".jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(forgery.Read("../engine/drive/testdata/golden/0.4.0/" + name + ".jsonl"))(t)
 	for i := range all {
 		all[i].Time = all[i].Time.AddDate(-2, 0, 0)
 	}
@@ -86,15 +79,10 @@ func golden(t *testing.T, name string) []events.Event {
 func stored(t *testing.T, logs ...[]events.Event) (events.Store, string) {
 	t.Helper()
 	folder := t.TempDir()
-	log, err := store.Open(folder, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(store.Open(folder, store.Options{}))(t)
 	t.Cleanup(func() { log.Close() })
 	for _, all := range logs {
-		if _, err := log.Append(t.Context(), all[0].Campaign, 0, all...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), all[0].Campaign, 0, all...))(t)
 	}
 	return log, folder
 }
@@ -137,9 +125,7 @@ func TestAudits(t *testing.T) {
 	log, folder := stored(t, files, contest, duel)
 	several := filestore.Of(folder)
 	for _, text := range []string{"1,2\n", "picture", "steps", "label", "nobody names it", "nor this one"} {
-		if _, err := several.Put(t.Context(), strings.NewReader(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(several.Put(t.Context(), strings.NewReader(text)))(t)
 	}
 	audit("several campaigns, and all files", log, Options{Files: several})
 	audit("one of them", log, Options{Files: several, Campaign: "contest"})
@@ -147,15 +133,12 @@ func TestAudits(t *testing.T) {
 	audit("one that there is not", log, Options{Campaign: "another"})
 	change := func(content string, change func(file string) error) {
 		t.Helper()
-		err := filepath.WalkDir(folder, func(file string, _ os.DirEntry, err error) error {
+		must.Do(t, filepath.WalkDir(folder, func(file string, _ os.DirEntry, err error) error {
 			if text, _ := os.ReadFile(file); err == nil && string(text) == content {
 				return change(file)
 			}
 			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 	}
 	change("picture", os.Remove)
 	audit("one file is missing", log, Options{Files: several, Campaign: "electrolyte"})
@@ -166,29 +149,23 @@ func TestAudits(t *testing.T) {
 	audit("one is missing, and one altered", log, Options{Files: several})
 	audit("the files of another campaign", log, Options{Files: several, Campaign: "contest"})
 
-	audit("by this program", must(stored(t, made)), Options{})
-	audit("forged, by this program", must(stored(t, decided(made, `"reason":"budget"`, `"reason":"target"`))), Options{})
-	other := must(stored(t, decided(made, `"version":4`, `"version":99`), contest))
+	audit("by this program", storeOf(stored(t, made)), Options{})
+	audit("forged, by this program", storeOf(stored(t, decided(made, `"reason":"budget"`, `"reason":"target"`))), Options{})
+	other := storeOf(stored(t, decided(made, `"version":4`, `"version":99`), contest))
 	audit("of another version", other, Options{})
 	audit("of another version, and excepted", other, Options{Except: []string{"aaaa"}})
-	mixed := must(stored(t, append(decided(earlier, `"version":4`, `"version":99`)[:17], made[17:]...)))
+	mixed := storeOf(stored(t, append(decided(earlier, `"version":4`, `"version":99`)[:17], made[17:]...)))
 	for _, except := range [][]string{nil, {"v2.0.0"}, {"another", "bb", "v1.0.0"}} {
 		audit(fmt.Sprint("of two builds, except ", except), mixed, Options{Except: except})
 	}
 
-	audit("empty", must(stored(t)), Options{})
-	begun, err := events.Lab.New("lab", events.KindLabBegun, &events.LabBegun{Instance: "LAB"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	audit("empty", storeOf(stored(t)), Options{})
+	begun := must.Get(events.Lab.New("lab", events.KindLabBegun, &events.LabBegun{Instance: "LAB"}))(t)
 	begun.Time, begun.Actor = files[0].Time, "engine"
-	audit("of a lab", must(stored(t, []events.Event{begun})), Options{Files: several})
+	audit("of a lab", storeOf(stored(t, []events.Event{begun})), Options{Files: several})
 
 	head := func(log events.Store) tlog.Tree {
-		head, err := log.Head(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		head := must.Get(log.Head(t.Context()))(t)
 		return head
 	}
 	since := func(file, origin string, tree tlog.Tree) Earlier {
@@ -197,16 +174,16 @@ func TestAudits(t *testing.T) {
 		}}
 	}
 	const id = "electrolyte/FILES"
-	before, forged := head(must(stored(t, files[:10]))), head(must(stored(t, made[:20])))
-	whole := head(must(stored(t, files)))
+	before, forged := head(storeOf(stored(t, files[:10]))), head(storeOf(stored(t, made[:20])))
+	whole := head(storeOf(stored(t, files)))
 	all := []Earlier{
 		since("another", "contest/CONTEST", before), since("changed.0", id, forged), since("1", id, before),
 		since("changed", "lab.example/"+id, forged), since("another again", "contest/CONTEST", before),
 		since("longer", id, tlog.Tree{N: int64(len(files)) + 1, Hash: whole.Hash}), since("2", "lab.example/"+id, whole),
 	}
-	audit("earlier checkpoints", must(stored(t, files)), Options{Since: all})
-	audit("earlier checkpoints that hold", must(stored(t, files)), Options{Since: []Earlier{all[2], all[6]}})
-	audit("earlier checkpoints of an empty store", must(stored(t)), Options{Since: all})
+	audit("earlier checkpoints", storeOf(stored(t, files)), Options{Since: all})
+	audit("earlier checkpoints that hold", storeOf(stored(t, files)), Options{Since: []Earlier{all[2], all[6]}})
+	audit("earlier checkpoints of an empty store", storeOf(stored(t)), Options{Since: all})
 
 	for _, report := range []events.Report{
 		{Events: 3, Read: 2, Faults: []events.Fault{{From: 2, To: 2, What: "it is gone"}}, More: 7, Notes: []string{"one copy"}},
@@ -214,13 +191,13 @@ func TestAudits(t *testing.T) {
 		{Events: 29, Read: 29, More: 1},
 		{Events: 29, Read: 29, Notes: []string{"one copy"}},
 	} {
-		audit("damaged", damaged{must(stored(t, files)), report}, Options{Since: all})
+		audit("damaged", damaged{storeOf(stored(t, files)), report}, Options{Since: all})
 	}
 	s.same(t, "testdata/audits.txt")
 }
 
-// must is a store without its folder.
-func must(log events.Store, _ string) events.Store { return log }
+// storeOf is a store without its folder.
+func storeOf(log events.Store, _ string) events.Store { return log }
 
 // Law: a log whose last event lies ahead of the clock by more than a minute is remarked on.
 func TestDatedAhead(t *testing.T) {
@@ -230,7 +207,7 @@ func TestDatedAhead(t *testing.T) {
 		for i := range all {
 			all[i].Time = all[i].Time.Add(-shift)
 		}
-		r, err := Run(t.Context(), must(stored(t, all)), Options{Registry: builtin.Registry()})
+		r, err := Run(t.Context(), storeOf(stored(t, all)), Options{Registry: builtin.Registry()})
 		if err != nil || (len(r.Notes) > 0) != noted || len(r.Mismatches) > 0 {
 			t.Fatalf("dated ahead by %v: %+v %v", by, r, err)
 		}
@@ -247,15 +224,12 @@ func TestProofs(t *testing.T) {
 	s := new(saying)
 	files, contest := golden(t, "files"), golden(t, "contest")
 	log, folder := stored(t, files, contest)
-	early := must(stored(t, files))
-	changed := must(stored(t, decided(files, "spectrum.csv", "spektrum.csv"), contest))
+	early := storeOf(stored(t, files))
+	changed := storeOf(stored(t, decided(files, "spectrum.csv", "spektrum.csv"), contest))
 	keys := make(map[string]note.Signer)
 	verifiers := make(map[string]note.Verifier)
 	for _, name := range []string{"lab.example", "stranger.example"} {
-		private, public, err := note.GenerateKey(rand.Reader, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		private, public := must.Get2(note.GenerateKey(rand.Reader, name))(t)
 		keys[name], _ = note.NewSigner(private)
 		verifiers[name], _ = note.NewVerifier(public)
 	}
@@ -267,10 +241,7 @@ func TestProofs(t *testing.T) {
 		s.add("checkpoint "+file, said, nil)
 	}
 	take := func(log events.Store, key string) *Checkpoint {
-		c, err := TakeCheckpoint(t.Context(), log, keys[key])
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(TakeCheckpoint(t.Context(), log, keys[key]))(t)
 		return c
 	}
 	keep("unsigned", take(log, ""))
@@ -278,21 +249,16 @@ func TestProofs(t *testing.T) {
 	keep("stranger's", take(log, "stranger.example"))
 	keep("early", take(early, "lab.example"))
 	keep("changed", take(changed, "lab.example"))
-	keep("another", take(must(stored(t, contest)), "lab.example"))
+	keep("another", take(storeOf(stored(t, contest)), "lab.example"))
 	proved := take(log, "lab.example")
-	if err := proved.Prove(t.Context(), log, 5); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, proved.Prove(t.Context(), log, 5))
 	keep("inclusion", proved)
 	texts = append(texts, Text{"tampered", bytes.Replace([]byte(proved.Text), []byte("index 4"), []byte("index 5"), 1)})
 	texts = append(texts, Text{"none", []byte("none")})
 	read := func(file string) checkpoint.Checkpoint {
 		for _, text := range texts {
 			if text.File == file {
-				c, err := ReadCheckpoint(text.Bytes, verifiers["lab.example"])
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(ReadCheckpoint(text.Bytes, verifiers["lab.example"]))(t)
 				return c
 			}
 		}
@@ -362,7 +328,7 @@ func TestProofs(t *testing.T) {
 	}
 	_, err := ProveIn(t.Context(), filepath.Join(folder, "none"), "contest", "1", nil)
 	s.add("no store", nil, errors.New(strings.ReplaceAll(err.Error(), folder, "")))
-	_, err = Identity(t.Context(), must(stored(t)))
+	_, err = Identity(t.Context(), storeOf(stored(t)))
 	s.add("an empty store", nil, err)
 	_, err = TakeCheckpoint(t.Context(), damaged{log, events.Report{Faults: []events.Fault{{From: 2, To: 2, What: "it is gone"}}}}, nil)
 	s.add("a damaged store", nil, err)
@@ -447,10 +413,7 @@ func (f failing) Unnamed(ctx context.Context, named func(string) bool) ([]filest
 func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // no one reads ahead
 	log, folder := stored(t, golden(t, "files"), golden(t, "contest"))
-	head, err := log.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	head := must.Get(log.Head(t.Context()))(t)
 	old := checkpoint.Checkpoint{Origin: "electrolyte/FILES", Tree: head}
 	for name, c := range map[string]struct {
 		asks int // at least

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const doubtedFile = `
@@ -43,10 +44,7 @@ func TestWhatADoubtLeavesOut(t *testing.T) {
 		if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: file.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 			t.Fatal(err)
 		}
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, "doubted")
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "doubted"))(t)
 		for i := range c.of {
 			tell := engine.Tell{
 				Parameters: definition.Point{"salt": definition.Number(float64(i) / 4)},
@@ -63,13 +61,8 @@ func TestWhatADoubtLeavesOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			e.Time = time.Unix(20, 0)
-			next, err := events.Assign("doubted", core.State().Sequence, []events.Event{e})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := core.Apply(next[0]); err != nil {
-				t.Fatal(err)
-			}
+			next := must.Get(events.Assign("doubted", core.State().Sequence, []events.Event{e}))(t)
+			must.Do(t, core.Apply(next[0]))
 		}
 		counted := func(name string) int {
 			if q := core.Quantities().Of(events.ModelName{Model: events.ModelQuantity, Quantity: name}); q != nil {

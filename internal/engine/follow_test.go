@@ -10,19 +10,15 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: who follows a log hears of each event once, in order, with what it says, in the state after it,
 // from where the core was up to the given event; an error of theirs ends it.
 func TestFollow(t *testing.T) {
-	def, err := studytest.Define("branin", 1, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 1, 5))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	core := engine.NewCore(builtin.Registry())
 	var heard []string
 	each := func(e events.Event, payload events.Payload) error {
@@ -42,9 +38,7 @@ func TestFollow(t *testing.T) {
 		last = e.Sequence
 	}
 	for _, to := range []events.Sequence{last / 2, last / 3, last - 1} {
-		if err := core.Follow(t.Context(), log, def.Name, to, each); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, core.Follow(t.Context(), log, def.Name, to, each))
 	}
 	if got := fmt.Sprint(heard); got != fmt.Sprint(want[:last-1]) {
 		t.Errorf("it heard %s of %s", got, want)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // digests are requests as programs wrote them when a value was a plain number, with their
@@ -70,9 +71,7 @@ var digests = []struct{ digest, text string }{
 func TestDigests(t *testing.T) {
 	for _, d := range digests {
 		var r engine.Request
-		if err := json.Unmarshal([]byte(d.text), &r); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(d.text), &r))
 		r.Received()
 		text, err := json.Marshal(r)
 		if err != nil || string(text) != d.text {
@@ -98,14 +97,9 @@ func TestNoValueIsNotZero(t *testing.T) {
 		{Tell: &engine.Tell{Experiment: "e1", Value: new(0.0)}},
 		{Import: []engine.Tell{{Experiment: "e1", Failed: "it leaked"}, {Experiment: "e1", Value: new(0.0)}}},
 	} {
-		text, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(r))(t)
 		var arrived engine.Request
-		if err := json.Unmarshal(text, &arrived); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &arrived))
 		arrived.Received()
 		sent, got := r.Import, arrived.Import
 		if r.Tell != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const platedFile = `
@@ -30,18 +31,12 @@ instrument: manual
 // plated is a campaign with so many experiments that wait to be measured by hand.
 func plated(t *testing.T, waiting int) (events.Log, *engine.Core) {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "plated.yaml", []byte(platedFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "plated.yaml", []byte(platedFile)))(t)
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: file.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "plated")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "plated"))(t)
 	var asked []events.Payload
 	for i := range waiting {
 		asked = append(asked, &events.ExperimentRequested{
@@ -53,14 +48,9 @@ func plated(t *testing.T, waiting int) (events.Log, *engine.Core) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stored, err := log.Append(t.Context(), "plated", core.State().Sequence, batch...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(log.Append(t.Context(), "plated", core.State().Sequence, batch...))(t)
 	for _, e := range stored {
-		if err := core.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, core.Apply(e))
 	}
 	return log, core
 }
@@ -72,10 +62,7 @@ func payloadsOf(t *testing.T, log events.Log) (all []events.Payload) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		all = append(all, payload)
 	}
 	return all
@@ -129,10 +116,7 @@ func TestManyResultsAreAsManyTells(t *testing.T) {
 // wrong is named by its row.
 func TestManyResultsOrNone(t *testing.T) {
 	_, core := plated(t, 6)
-	before, err := core.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(core.Digest())(t)
 	yield := func(x float64) *float64 { return &x }
 	for what, rows := range map[string][]engine.Tell{
 		"judged": {

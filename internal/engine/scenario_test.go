@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The scripts under testdata/scenarios say, rule by rule, what the core does: after a
@@ -179,9 +180,7 @@ func (s *scenario) begin(t *testing.T, parts string) {
 		defined.Definition.Initial.Wait = nil
 	}
 	s.log = memlog.New()
-	if err := engine.Define(t.Context(), s.log, defined, "person:ada", beginning, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), s.log, defined, "person:ada", beginning, ""))
 	var err error
 	if s.core, err = engine.Load(t.Context(), builtin.Registry(), s.log, defined.Definition.Name); err != nil {
 		t.Fatal(err)
@@ -198,10 +197,7 @@ func (s *scenario) back(t *testing.T, d *datadriven.TestData) *scenario {
 	again := &scenario{parts: maps.Clone(mark.parts), world: s.world, marks: s.marks, withoutWait: s.withoutWait}
 	again.begin(t, d.Input)
 	for _, e := range mark.history[1:] {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		again.world.Now = e.Time
 		again.record(t, payload)
 	}
@@ -211,18 +207,13 @@ func (s *scenario) back(t *testing.T, d *datadriven.TestData) *scenario {
 // file reads the campaign file with the given parts, and keeps them.
 func (s *scenario) file(t *testing.T, parts string) definition.Campaign {
 	var changed map[string]any
-	if err := yaml.Unmarshal([]byte(parts), &changed); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal([]byte(parts), &changed))
 	for part, value := range changed {
 		if value == nil { // it is left out
 			delete(s.parts, part)
 			continue
 		}
-		text, err := yaml.MarshalWithOptions(value, yaml.Flow(true))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(yaml.MarshalWithOptions(value, yaml.Flow(true)))(t)
 		s.parts[part] = strings.TrimSpace(string(text))
 	}
 	var whole strings.Builder
@@ -237,10 +228,7 @@ func (s *scenario) file(t *testing.T, parts string) definition.Campaign {
 }
 
 func (s *scenario) setClock(t *testing.T, text string) {
-	after, err := time.ParseDuration(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must.Get(time.ParseDuration(text))(t)
 	s.world.Now = beginning.Add(after)
 }
 
@@ -263,21 +251,13 @@ func (s *scenario) given(t *testing.T, lines string) {
 func (s *scenario) record(t *testing.T, payloads ...events.Payload) {
 	batch := make([]events.Event, len(payloads))
 	for i, payload := range payloads {
-		e, err := events.New(s.core.State().Name, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(s.core.State().Name, payload))(t)
 		e.Actor, e.Time = "engine", s.world.Now
 		batch[i] = e
 	}
-	stored, err := s.log.Append(t.Context(), s.core.State().Name, s.core.State().Sequence, batch...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Get(s.log.Append(t.Context(), s.core.State().Name, s.core.State().Sequence, batch...))(t)
 	for _, e := range stored {
-		if err := s.core.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.core.Apply(e))
 	}
 	for _, payload := range payloads {
 		if dispatched, ok := payload.(*events.ExperimentDispatched); ok {
@@ -309,10 +289,7 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 }
 
 func (s *scenario) next(t *testing.T, world engine.World) engine.Step {
-	step, err := s.core.Next(world)
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := must.Get(s.core.Next(world))(t)
 	return step
 }
 
@@ -332,10 +309,7 @@ func (s *scenario) judged(t *testing.T, world engine.World) engine.Step {
 
 // judge makes and records a judgment.
 func (s *scenario) judge(t *testing.T) *events.MeasurementsJudged {
-	made, err := s.core.Make(t.Context(), engine.Judge{}, events.Build{}, s.world)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(s.core.Make(t.Context(), engine.Judge{}, events.Build{}, s.world))(t)
 	s.record(t, made...)
 	return made[0].(*events.MeasurementsJudged)
 }
@@ -354,10 +328,7 @@ func (s *scenario) run(t *testing.T) string {
 		case engine.Ask:
 			s.world.InFlight[step.Question] = true
 		case engine.Fit:
-			payload, err := s.core.Fit(t.Context(), step, events.Build{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(s.core.Fit(t.Context(), step, events.Build{}))(t)
 			s.record(t, payload)
 		case engine.Judge:
 			for _, expected := range s.judge(t).Expected {
@@ -365,10 +336,7 @@ func (s *scenario) run(t *testing.T) string {
 				fmt.Fprintf(&done, "  %s %s ± %s %s\n", expected.Experiment, brief(p.Mean), brief(p.SD), p.Unit)
 			}
 		case engine.Decide:
-			payloads, err := s.core.Decide(t.Context(), step, events.Build{}, s.world)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payloads := must.Get(s.core.Decide(t.Context(), step, events.Build{}, s.world))(t)
 			for _, payload := range payloads {
 				fmt.Fprintln(&done, "  "+notation(t, payload))
 			}
@@ -426,10 +394,7 @@ func (s *scenario) request(t *testing.T, request engine.Request) string {
 	}
 	granted := make([]string, len(stored))
 	for i, e := range stored {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		granted[i] = notation(t, payload)
 	}
 	return strings.Join(granted, "\n")

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // unpluggable has a simulated instrument that is not opened while why says something.
@@ -39,10 +40,7 @@ func unpluggable(why func() error) registry.Registry {
 // openWith opens a lab, until the test ends.
 func openWith(t *testing.T, folder string, registry registry.Registry) *lab.Lab {
 	t.Helper()
-	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: registry, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), lab.Options{Folder: folder, Registry: registry, Log: t.Logf}))(t)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -50,7 +48,7 @@ func openWith(t *testing.T, folder string, registry registry.Registry) *lab.Lab 
 // beginUnpluggable begins a campaign at that instrument, and does not run it.
 func beginUnpluggable(t *testing.T, l *lab.Lab) *lab.Campaign {
 	t.Helper()
-	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(`
+	file := must.Get(l.Parse(t.Context(), "campaign.yaml", []byte(`
 name: bench
 parameters: [{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}]
 objective: {name: value, goal: minimize}
@@ -58,14 +56,8 @@ initial: {experiments: 2}
 budget: {experiments: 3}
 instrument: {unpluggable: {task: branin}}
 policy: sobol
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
+	c := must.Get(l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 	return c
 }
 
@@ -96,10 +88,7 @@ func TestStartedAgain(t *testing.T) {
 	off.Store(false)
 	for range 2 { // the second time there is nothing left to be run
 		l = openWith(t, folder, registry)
-		c, err := l.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(l.Campaign("bench"))(t)
 		until(t, "the campaign has ended", func() bool {
 			s := c.Standing()
 			return s.Status.Ended() && !s.Here
@@ -115,9 +104,7 @@ func TestNothingToSuggest(t *testing.T) {
 	var off error
 	c := beginUnpluggable(t, openWith(t, t.TempDir(), unpluggable(func() error { return off })))
 	off = fmt.Errorf("%w: it is switched off", instruments.ErrLater)
-	if err := c.Start(t.Context(), engine.Request{Actor: "person:ada"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start(t.Context(), engine.Request{Actor: "person:ada"}))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	if _, err := c.Suggest(ctx); problem.CodeOf(err) != problem.NotNow {

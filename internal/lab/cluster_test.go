@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -34,10 +35,7 @@ func process(t *testing.T, database, name string, change func(*lab.Options)) *la
 	if change != nil {
 		change(&o)
 	}
-	l, err := lab.Open(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), o))(t)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -95,10 +93,7 @@ func TestCluster(t *testing.T) {
 	})
 
 	// Any process can be asked: the driver records it, and all see it.
-	c, err := server.Campaign("bench0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(server.Campaign("bench0"))(t)
 	experiment := suggested(t, c)
 	request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: experiment, Value: new(0.5)}}
 	stored, err := c.Submit(t.Context(), request)
@@ -113,9 +108,7 @@ func TestCluster(t *testing.T) {
 	}
 	// One that no process drives: the process that is asked records it itself.
 	ada := engine.Request{Actor: "person:ada"}
-	if err := c.Halt(ada); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Halt(ada))
 	eventually(t, "what was halted at the server is driven nowhere", func() bool {
 		return drivers(t, names[:1], first, second)[0]+drivers(t, names[:1], first, second)[1] == 0 && !c.Standing().Runs()
 	})
@@ -123,9 +116,7 @@ func TestCluster(t *testing.T) {
 	if _, err := c.Submit(t.Context(), note); err != nil {
 		t.Error(err)
 	}
-	if err := c.Start(t.Context(), ada); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Start(t.Context(), ada))
 	eventually(t, "it is driven again", func() bool { return c.Standing().Run.PID != 0 })
 
 	first.Close()
@@ -159,10 +150,7 @@ func TestOtherVersions(t *testing.T) {
 	c := define(t, server, byHand)
 	eventually(t, "it is driven", func() bool { return drivers(t, []string{"bench"}, worker)[0] == 1 })
 
-	db, err := store.OpenDatabase(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := must.Get(store.OpenDatabase(database))(t)
 	defer db.Close()
 	for _, letter := range []string{"", "\x00\x01", "GET /v1/status", "LEAP /v9/moon HTTP/1.1\r\nHost: store\r\n\r\n"} {
 		answer, err := db.AskHolder(t.Context(), "bench", []byte(letter))
@@ -182,10 +170,7 @@ func TestOtherVersions(t *testing.T) {
 // holds counts how often processes have said in the lab's log that they hold a store.
 func holds(t *testing.T, l *lab.Lab) (n int) {
 	t.Helper()
-	log, err := l.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(l.Log())(t)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -235,10 +220,7 @@ func TestShare(t *testing.T) {
 		t.Errorf("stores were taken %d times: %d, and two that were handed over", n, len(names))
 	}
 	for _, name := range names {
-		c, err := labs[2].Campaign(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(labs[2].Campaign(name))(t)
 		if suggested(t, c) == "" {
 			t.Errorf("%s does not go on", name)
 		}
@@ -311,10 +293,7 @@ func suggested(t *testing.T, c *lab.Campaign) string {
 // audited fails unless the decisions of a campaign come out the same again.
 func audited(t *testing.T, c *lab.Campaign) {
 	t.Helper()
-	log, err := c.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(c.Log())(t)
 	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.Name(), events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %v, %v", report.Mismatches, err)
@@ -346,10 +325,7 @@ func TestTakeover(t *testing.T) {
 		}
 	}
 	pgtest.Hold(t, database, `select from cd_worker where worker = '`+mute+`' for update`)
-	taken, err := second.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(second.Campaign("bench"))(t)
 	eventually(t, "another process drives it", func() bool {
 		theirs := taken.Standing().Here
 		if theirs && c.Standing().Here {
@@ -357,10 +333,7 @@ func TestTakeover(t *testing.T) {
 		}
 		return theirs
 	})
-	log, err := taken.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(taken.Log())(t)
 	// What became of the commands is found out first, and nothing is decided before.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -407,9 +380,7 @@ func TestInstrumentsAreReached(t *testing.T) {
 // write writes a lab file.
 func write(t *testing.T, folder, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte(text), 0o600))
 }
 
 // slow is an instrument that remembers commands, and measures when it is let.
@@ -450,19 +421,13 @@ func TestWitness(t *testing.T) {
 	define(t, first, strings.Replace(byHand, "instrument: manual", "instrument: {pump: {}}", 1))
 	goesOn := func(l *lab.Lab) *lab.Campaign {
 		t.Helper()
-		c, err := l.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(l.Campaign("bench"))(t)
 		eventually(t, "it goes on there", func() bool { return c.Standing().Here && c.Standing().Run.WaitingFor != "" })
 		return c
 	}
 	words := func(c *lab.Campaign) (n int) {
 		t.Helper()
-		log, err := c.Log()
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(c.Log())(t)
 		for e, err := range events.ReadKinds(t.Context(), log, "bench", events.KindRecoveryDone) {
 			if err != nil {
 				t.Fatal(err)
@@ -547,10 +512,7 @@ func TestChangesHands(t *testing.T) {
 			at, other = second, first
 		}
 		at.Current(t.Context(), "")
-		c, err := at.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(at.Campaign("bench"))(t)
 		note := engine.Request{Actor: "person:ada", ID: fmt.Sprint("n", n), Note: &engine.Note{Text: "x"}}
 		stored, err := c.Submit(t.Context(), note)
 		if err != nil {
@@ -559,10 +521,7 @@ func TestChangesHands(t *testing.T) {
 		asked := time.Now()
 		other.Current(t.Context(), "bench")
 		waited := time.Since(asked)
-		there, err := other.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		there := must.Get(other.Campaign("bench"))(t)
 		is, want := there.Sequence(), stored[0].Sequence
 		if is < want && waited < lab.CurrentTime { // else the machine is too slow to show it
 			t.Errorf("the other process shows event %d, and %d is recorded", is, want)

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -60,10 +61,7 @@ func TestDeviceOfAnUnknownFate(t *testing.T) {
 	p := &shared{open: make(chan struct{}), opened: make(map[string]int)}
 	folder := t.TempDir()
 	begin := func() *lab.Lab {
-		l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: pumped(p), Log: t.Logf})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(lab.Open(t.Context(), lab.Options{Folder: folder, Registry: pumped(p), Log: t.Logf}))(t)
 		t.Cleanup(l.Close)
 		return l
 	}
@@ -74,19 +72,11 @@ func TestDeviceOfAnUnknownFate(t *testing.T) {
 	l.Close()
 
 	l = begin() // the instrument does not say what became of the command
-	first, err := l.Campaign("first")
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := l.Campaign("second")
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(l.Campaign("first"))(t)
+	second := must.Get(l.Campaign("second"))(t)
 	ada := engine.Request{Actor: "person:ada"}
 	eventually(t, "nobody knows what became of it", func() bool { return len(first.Standing().Unresolved) > 0 })
-	if err := first.Halt(ada); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Halt(ada))
 	eventually(t, "the second one waits for the command", func() bool {
 		trouble := second.Standing().Trouble
 		return trouble != nil && strings.Contains(trouble.Error(), "may be at work on first/") &&
@@ -98,9 +88,7 @@ func TestDeviceOfAnUnknownFate(t *testing.T) {
 	resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{
 		Experiment: "e1", Resolution: events.ResolvedNotPerformed, Voided: events.VoidedByPower, // it is halted: no process calls it off
 	}}
-	if _, err := first.Submit(t.Context(), resolve); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(first.Submit(t.Context(), resolve))(t)
 	close(p.open)
 	eventually(t, "the second one has its turn", func() bool { return second.Standing().Status == "completed" })
 }
@@ -118,32 +106,21 @@ func TestLeftAtTheDevice(t *testing.T) {
 			if place == "a database" {
 				path, o.Database = "first", pgtest.URL(t)
 			}
-			l, err := lab.Open(t.Context(), o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(lab.Open(t.Context(), o))(t)
 			t.Cleanup(sync.OnceFunc(l.Close))
 			if place == "a folder without the store" {
 				path = "removed.campaign"
 			}
 			first := define(t, l, pumping("first", 1))
 			eventually(t, "it has ended", func() bool { return first.Standing().Status == "completed" && !first.Standing().Runs() })
-			log, err := l.Log()
-			if err != nil {
-				t.Fatal(err)
-			}
+			log := must.Get(l.Log())(t)
 			for _, command := range []string{"", "first/never-dispatched"} {
-				e, err := events.Lab.New(events.DevicesStream, events.KindDeviceTaken, &events.DeviceTaken{
+				e := must.Get(events.Lab.New(events.DevicesStream, events.KindDeviceTaken, &events.DeviceTaken{
 					DeviceUser: events.DeviceUser{Store: path, Campaign: "first", Command: command, Worker: "killed", PID: 1},
 					Tickets:    []events.DeviceTicket{{Device: "serial 9", Capacity: 1}},
-				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				}))(t)
 				e.Actor = "engine"
-				if _, err := log.Append(t.Context(), events.DevicesStream, events.AnySequence, e); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(log.Append(t.Context(), events.DevicesStream, events.AnySequence, e))(t)
 			}
 			second := define(t, l, pumping("second", 1))
 			eventually(t, "the second one has its turn", func() bool { return second.Standing().Status == "completed" })
@@ -156,19 +133,14 @@ func TestLeftAtTheDevice(t *testing.T) {
 func TestNothingIsBegunWithoutItsDevice(t *testing.T) {
 	private(t)
 	blocked := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(blocked, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(blocked, nil, 0o600))
 	t.Setenv(lock.Variable, blocked)
 	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: pumped(new(shared)), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(l.Close)
-	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(pumping("left", 2)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(l.Parse(t.Context(), "campaign.yaml", []byte(pumping("left", 2))))(t)
 	if c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}); err == nil || c != nil {
 		t.Errorf("it is begun: %v, %v", c, err)
 	} else if _, err := l.Campaign("left"); err == nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // attachesIn names the store in which the process of this test attaches files until it is killed.
@@ -30,10 +31,7 @@ func attachUntilKilled(t *testing.T, folder string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names, err := lab.Campaigns(t.Context(), local)
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(lab.Campaigns(t.Context(), local))(t)
 	for i := 0; ; i++ {
 		content := bytes.Repeat([]byte{byte(rand.Uint32()), byte(i)}, 1+rand.IntN(1<<20))
 		stored, err := local.Attach(t.Context(), names[0], attaching(fmt.Sprint(i)), bytes.NewReader(content))
@@ -52,20 +50,12 @@ func TestKilledWhileAttaching(t *testing.T) {
 	}
 	private(t)
 	folder := filepath.Join(t.TempDir(), "bench.campaign")
-	local, err := lab.OpenLocal(t.Context(), folder, lab.LocalOptions{Registry: builtin.Registry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(lab.OpenLocal(t.Context(), folder, lab.LocalOptions{Registry: builtin.Registry()}))(t)
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand)))(t)
 	if err := local.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := local.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, local.Close())
 	rounds := 15
 	if testing.Short() {
 		rounds = 4
@@ -74,20 +64,13 @@ func TestKilledWhileAttaching(t *testing.T) {
 	for round := range rounds {
 		child := exec.Command(os.Args[0], "-test.run=^TestKilledWhileAttaching$")
 		child.Env = append(os.Environ(), attachesIn+"="+folder)
-		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(child.StdoutPipe())(t)
+		must.Do(t, child.Start())
 		lines := bufio.NewScanner(out)
 		begun := false
 		for lines.Scan() {
 			if text, ok := strings.CutPrefix(lines.Text(), "RECORDED "); ok {
-				if _, err := fmt.Sscan(text, &acknowledged); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(fmt.Sscan(text, &acknowledged))(t)
 				if !begun {
 					begun = true
 					time.AfterFunc(time.Duration(rand.IntN(60))*time.Millisecond, func() { _ = child.Process.Kill() })

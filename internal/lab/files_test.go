@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -67,29 +68,20 @@ func wherever(t *testing.T, test func(t *testing.T, address string)) {
 func filing(t *testing.T, address string) (*lab.Local, *watchedLog, string) {
 	t.Helper()
 	private(t)
-	files, err := store.OpenFiles(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(store.OpenFiles(address))(t)
 	t.Cleanup(func() { files.Close() })
 	watched := &watchedLog{t: t, address: address, files: files}
-	local, err := lab.OpenLocal(t.Context(), address, lab.LocalOptions{
+	local := must.Get(lab.OpenLocal(t.Context(), address, lab.LocalOptions{
 		Registry: builtin.Registry(),
 		Open: func(address string, o store.Options) (events.Store, error) {
 			log, err := store.Open(address, o)
 			watched.Store = log
 			return watched, err
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(func() { local.Close() })
-	file, err := campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = local.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"})
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand)))(t)
+	err := local.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,15 +102,9 @@ func bytesComeBeforeTheEvent(t *testing.T, address string) {
 	if err != nil || len(stored) != 1 || watched.named != 1 {
 		t.Fatalf("%v, %v, %d were seen", stored, err, watched.named)
 	}
-	core, err := local.Load(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(local.Load(t.Context(), name))(t)
 	f := core.State().File("f1")
-	content, err := local.OpenFile(t.Context(), name, f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(local.OpenFile(t.Context(), name, f))(t)
 	text, err := io.ReadAll(content)
 	if err = errors.Join(err, content.Close()); err != nil || string(text) != "1,2\n" || f.Size != 4 {
 		t.Errorf("it holds %q, %v", text, err)
@@ -163,10 +149,7 @@ func TestAttachedOnce(t *testing.T) {
 	local, _, name := filing(t, filepath.Join(t.TempDir(), "bench.campaign"))
 	request := attaching("a.csv")
 	request.ID = "once"
-	first, err := local.Attach(t.Context(), name, request, strings.NewReader("1,2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(local.Attach(t.Context(), name, request, strings.NewReader("1,2\n")))(t)
 	again, err := local.Attach(t.Context(), name, request, strings.NewReader("1,2\n"))
 	if err != nil || len(again) != 1 || again[0].ID != first[0].ID {
 		t.Errorf("the repeat is answered with %v, %v", again, err)
@@ -182,15 +165,9 @@ func TestFilesOfAPeer(t *testing.T) { wherever(t, filesOfAPeer) }
 
 func filesOfAPeer(t *testing.T, address string) {
 	local, watched, name := filing(t, address)
-	server, err := local.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(local.Serve())(t)
 	defer server.Close()
-	peer, err := lab.Take(t.Context(), watched.address, lab.LocalOptions{Registry: builtin.Registry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	peer := must.Get(lab.Take(t.Context(), watched.address, lab.LocalOptions{Registry: builtin.Registry()}))(t)
 	defer peer.Close()
 	if _, ok := peer.(*lab.Peer); !ok {
 		t.Fatalf("the store is held by a %T", peer)
@@ -199,15 +176,9 @@ func filesOfAPeer(t *testing.T, address string) {
 	if err != nil || len(stored) != 1 || watched.named != 1 {
 		t.Fatalf("%v, %v, %d were seen", stored, err, watched.named)
 	}
-	core, err := lab.Load(t.Context(), peer, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(lab.Load(t.Context(), peer, name))(t)
 	for _, at := range []lab.Store{peer, mustCopy(t, watched.address)} {
-		content, err := at.OpenFile(t.Context(), name, core.State().File("f1"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(at.OpenFile(t.Context(), name, core.State().File("f1")))(t)
 		if text, err := io.ReadAll(content); err != nil || string(text) != "1,2\n" {
 			t.Errorf("%T reads %q, %v", at, text, err)
 		}
@@ -220,10 +191,7 @@ func filesOfAPeer(t *testing.T, address string) {
 
 func mustCopy(t *testing.T, folder string) *lab.Copy {
 	t.Helper()
-	c, err := lab.OpenCopy(folder, builtin.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(lab.OpenCopy(folder, builtin.Registry()))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -235,35 +203,25 @@ func TestAuditOfFiles(t *testing.T) { wherever(t, auditOfFiles) }
 func auditOfFiles(t *testing.T, address string) {
 	local, watched, name := filing(t, address)
 	for _, content := range []string{"sound", "missing", "altered"} {
-		if _, err := local.Attach(t.Context(), name, attaching(content), strings.NewReader(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(local.Attach(t.Context(), name, attaching(content), strings.NewReader(content)))(t)
 	}
 	elsewhere := attaching("elsewhere")
 	elsewhere.Attach.URI = "https://example.org/elsewhere"
 	withdraw := engine.Request{Actor: "person:ada", Withdraw: &engine.Withdraw{File: "f2", Reason: "a slip"}}
 	for _, request := range []engine.Request{elsewhere, withdraw} {
-		if _, err := local.Submit(t.Context(), name, request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(local.Submit(t.Context(), name, request))(t)
 	}
 	audit := func() *attest.Audit {
 		t.Helper()
-		r, err := attest.Run(t.Context(), local.Events(), attest.Options{
+		r := must.Get(attest.Run(t.Context(), local.Events(), attest.Options{
 			Registry: builtin.Registry(), Campaign: name, Files: watched.files,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		return r
 	}
 	if r := audit(); !r.Passed() || r.Attached.Sound != 3 || r.Attached.Elsewhere != 1 || len(r.Attached.Files) != 1 {
 		t.Errorf("before, the audit says %+v", r.Attached)
 	}
-	core, err := local.Load(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(local.Load(t.Context(), name))(t)
 	at := func(f *campaign.File) string {
 		hex := events.HashIn(f.Digest)
 		return filepath.Join(address, filestore.Folder, hex[:2], hex)
@@ -294,9 +252,7 @@ func auditOfFiles(t *testing.T, address string) {
 		{alter, "f3 altered, f4 elsewhere"}, {mend, "f4 elsewhere"}, {remove, "f2 missing, f4 elsewhere"},
 		{alter, "f2 missing, f3 altered, f4 elsewhere"},
 	} {
-		if err := c.change(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.change())
 		r := audit()
 		var words []string
 		for _, f := range r.Attached.Files {
@@ -312,15 +268,9 @@ func auditOfFiles(t *testing.T, address string) {
 func BenchmarkThousandFiles(b *testing.B) {
 	b.Setenv("XDG_STATE_HOME", b.TempDir())
 	folder := filepath.Join(b.TempDir(), "bench.campaign")
-	local, err := lab.OpenLocal(b.Context(), folder, lab.LocalOptions{Registry: builtin.Registry()})
-	if err != nil {
-		b.Fatal(err)
-	}
+	local := must.Get(lab.OpenLocal(b.Context(), folder, lab.LocalOptions{Registry: builtin.Registry()}))(b)
 	defer local.Close()
-	file, err := campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		b.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(byHand)))(b)
 	name := file.Definition.Name
 	if err := local.Define(b.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"}); err != nil {
 		b.Fatal(err)

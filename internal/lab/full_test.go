@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a store on a disk that was full takes events again once there is room, without a restart;
@@ -40,10 +41,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		return log, nil
 	}
-	l, err := lab.Open(t.Context(), options.Opening(open))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), options.Opening(open)))(t)
 	t.Cleanup(l.Close)
 	c := define(t, l, byHand)
 	taken, uncertain := make(map[string]bool), make(map[string]bool)
@@ -59,10 +57,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	read := func() map[string]int {
 		t.Helper()
-		log, err := c.Log()
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(c.Log())(t)
 		found := make(map[string]int)
 		for e, err := range events.ReadCampaign(t.Context(), log, c.Name(), 0) {
 			if err != nil {
@@ -85,9 +80,7 @@ func TestFullDisk(t *testing.T) {
 		}
 	}
 	for round := range 2 { // what is mended can fail again
-		if err := note(fmt.Sprint("before ", round)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, note(fmt.Sprint("before ", round)))
 		full.Store(true)
 		if note(fmt.Sprint("full ", round)) == nil {
 			t.Error("a full disk takes a note")

@@ -12,14 +12,12 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func openLog(t *testing.T, folder string) *lablog.Log {
 	t.Helper()
-	l, err := lablog.Open(lablog.Dir(folder), lablog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lablog.Open(lablog.Dir(folder), lablog.Options{}))(t)
 	t.Cleanup(func() { _ = l.Close() })
 	return l
 }
@@ -27,10 +25,7 @@ func openLog(t *testing.T, folder string) *lablog.Log {
 // kindsIn returns the kinds of the events of a stream of the lab's log.
 func kindsIn(t *testing.T, l *lablog.Log, stream string) (kinds []events.Kind) {
 	t.Helper()
-	log, err := l.Store()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(l.Store())(t)
 	for e, err := range log.ReadCampaign(t.Context(), stream, 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -97,9 +92,7 @@ func TestHoldIsTakenOver(t *testing.T) {
 	if held.Lost {
 		t.Error("there was a hold before the first one")
 	}
-	if err := first.setStarted("one", true, ourselves); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.setStarted("one", true, ourselves))
 	second, held := take("second")
 	if !held.Lost {
 		t.Error("nothing tells of the process that ended without a word")
@@ -118,18 +111,14 @@ func TestHoldIsTakenOver(t *testing.T) {
 	if now, err := CustodyOf(t.Context(), second.log, second.stream); err != nil || now.Held == nil {
 		t.Errorf("what has lost the store has ended the hold of the next one: %v", err)
 	}
-	if err := second.release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.release())
 	third, held := take("third")
 	if held.Lost {
 		t.Error("the hold before was let go of")
 	}
 	// A person says meanwhile that the lab goes on with another campaign.
 	other := &custodyLog{own: own, stream: third.stream, worker: "other"}
-	if err := errors.Join(other.setStarted("two", true, ourselves), third.release()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(other.setStarted("two", true, ourselves), third.release()))
 	if _, held = take("fourth"); held.Lost {
 		t.Error("the hold before was let go of, after another event")
 	}
@@ -138,18 +127,10 @@ func TestHoldIsTakenOver(t *testing.T) {
 // Law: the lab's log says that the lab holds a store, and that it has let go of it.
 func TestLabHolds(t *testing.T) {
 	folder := t.TempDir()
-	campaigns, err := store.Open(filepath.Join(folder, "a.campaign"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := campaigns.Close(); err != nil {
-		t.Fatal(err)
-	}
+	campaigns := must.Get(store.Open(filepath.Join(folder, "a.campaign"), store.Options{}))(t)
+	must.Do(t, campaigns.Close())
 	own := openLog(t, folder)
-	l, err := Open(t.Context(), Options{Folder: folder, Own: own, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(t.Context(), Options{Folder: folder, Own: own, Log: t.Logf}))(t)
 	if kinds := kindsIn(t, own, "store/a.campaign"); !slices.Equal(kinds, []events.Kind{events.KindStoreHeld}) {
 		t.Errorf("while the lab is open: %v", kinds)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const byHand = `
@@ -48,14 +49,8 @@ func private(t *testing.T) {
 
 func define(t *testing.T, l *lab.Lab, source string) *lab.Campaign {
 	t.Helper()
-	file, err := l.Parse(t.Context(), "campaign.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(l.Parse(t.Context(), "campaign.yaml", []byte(source)))(t)
+	c := must.Get(l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 	return c
 }
 
@@ -68,29 +63,19 @@ func TestByHand(t *testing.T) {
 	c := define(t, l, byHand)
 	for i := range 4 {
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		first, err := c.Suggest(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := c.Suggest(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(c.Suggest(ctx))(t)
+		again := must.Get(c.Suggest(ctx))(t)
 		if first.Experiment == nil || again.Experiment == nil || first.Experiment.ID != again.Experiment.ID {
 			t.Fatalf("experiment %d: %+v, then %+v", i+1, first, again)
 		}
 		x, _ := first.Experiment.Parameters["x"].Float()
 		request := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: first.Experiment.ID, Value: new(x)}}
-		if _, err := c.Submit(ctx, request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Submit(ctx, request))(t)
 		cancel()
 		if i == 1 {
 			l.Close()
 			l = open(t, folder)
-			if c, err = l.Campaign("bench"); err != nil {
-				t.Fatal(err)
-			}
+			c = must.Get(l.Campaign("bench"))(t)
 		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
@@ -99,10 +84,7 @@ func TestByHand(t *testing.T) {
 	if err != nil || last.Stopped == "" || last.Experiment != nil {
 		t.Fatalf("after the budget: %+v, %v", last, err)
 	}
-	log, err := c.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(c.Log())(t)
 	report, err := decisions.Audit(ctx, builtin.Registry(), log, "bench", events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("audit: %v, %v", report.Mismatches, err)
@@ -122,10 +104,7 @@ func TestBegunOnce(t *testing.T) {
 	by := engine.Request{Actor: "person:ada", ID: "begin", Digest: "d"}
 	begin := func(by engine.Request) (*lab.Campaign, error) {
 		t.Helper()
-		file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(l.Parse(t.Context(), "bench.yaml", []byte(byHand)))(t)
 		return l.Define(t.Context(), file, by)
 	}
 	for range 2 {
@@ -141,13 +120,8 @@ func TestBegunOnce(t *testing.T) {
 		l.Close()
 		l = open(t, folder)
 	}
-	c, err := begin(by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Halt(engine.Request{Actor: "person:bo"}); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(begin(by))(t)
+	must.Do(t, c.Halt(engine.Request{Actor: "person:bo"}))
 	if c, err := begin(by); err != nil || c.Running() != nil {
 		t.Errorf("it was halted, and begun again: %v, %v", c.Running(), err)
 	}
@@ -165,23 +139,12 @@ func TestRunsNameWhoAsked(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
 	l := open(t, folder)
-	file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada", Account: "ada-at-home"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(l.Parse(t.Context(), "bench.yaml", []byte(byHand)))(t)
+	c := must.Get(l.Define(t.Context(), file, engine.Request{Actor: "person:ada", Account: "ada-at-home"}))(t)
 	bo := engine.Request{Actor: "person:bo", Account: "bo-at-work"}
-	if err := errors.Join(c.Halt(bo), c.Start(t.Context(), bo)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(c.Halt(bo), c.Start(t.Context(), bo)))
 	l.Close()
-	own, err := store.Open(lablog.Dir(folder), store.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(store.Open(lablog.Dir(folder), store.Options{ReadOnly: true}))(t)
 	defer own.Close()
 	var said []string
 	for e, err := range own.Read(t.Context(), 0) {

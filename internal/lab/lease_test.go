@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // shared is one device for all campaigns. It works once it is let.
@@ -73,10 +74,7 @@ func TestWaitForTheDevice(t *testing.T) {
 			return p, nil
 		},
 	})
-	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg, Log: t.Logf}))(t)
 	t.Cleanup(l.Close)
 	campaigns := make(map[string]*lab.Campaign)
 	names := []string{"first", "second", "third", "halted", "last"}
@@ -97,9 +95,7 @@ instrument: {pump: {}}
 			t.Errorf("%s says %v", name, trouble)
 		}
 	}
-	if err := campaigns["halted"].Halt(engine.Request{Actor: "person:bo"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, campaigns["halted"].Halt(engine.Request{Actor: "person:bo"}))
 	time.Sleep(time.Second) // whoever asks again and again would
 	close(p.open)
 	for began := time.Now(); campaigns["last"].Standing().Status != "completed"; time.Sleep(5 * time.Millisecond) {

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // errFails is what a call says that fails.
@@ -308,10 +309,7 @@ func noted(text string) engine.Request {
 func (l *living) lives() {
 	ada := engine.Request{Actor: "person:ada", ID: "begin", Digest: "d"}
 	l.begins()
-	file, err := l.lab.Parse(l.Context(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		l.Fatal(err)
-	}
+	file := must.Get(l.lab.Parse(l.Context(), "bench.yaml", []byte(byHand)))(l)
 	l.does("define", func() error { _, err := l.lab.Define(l.Context(), file, ada); return err })
 	l.submits(noted("first"))
 	l.tells()
@@ -410,10 +408,7 @@ func TestWhateverFails(t *testing.T) {
 // readOnly opens a store as it is on the disk.
 func readOnly(t *testing.T, path string) events.Store {
 	t.Helper()
-	s, err := store.Open(path, store.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(path, store.Options{ReadOnly: true}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }

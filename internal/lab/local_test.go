@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // pump is a device that measures only once it is let: it can be watched meanwhile.
@@ -103,7 +104,7 @@ func open(t *testing.T) *fixture {
 func (f *fixture) define(name, identity string) {
 	f.t.Helper()
 	f.pumps[name] = &pump{identity: identity, open: make(chan struct{})}
-	file, err := campaignfile.Parse(f.registry, name+".yaml", fmt.Appendf(nil, `
+	file := must.Get(campaignfile.Parse(f.registry, name+".yaml", fmt.Appendf(nil, `
 name: %s
 parameters: [{name: x, min: 0, max: 1}]
 objective: {name: flow, goal: maximize}
@@ -111,10 +112,7 @@ initial: {experiments: 3}
 budget: {experiments: 3}
 policy: sobol
 instrument: {pump: {}}
-`, name))
-	if err != nil {
-		f.t.Fatal(err)
-	}
+`, name)))(f.t)
 	if err := f.Define(f.t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:ada"}); err != nil {
 		f.t.Fatal(err)
 	}
@@ -123,15 +121,9 @@ instrument: {pump: {}}
 // start opens a campaign's equipment and makes it ready.
 func (f *fixture) start(name string, hooks Hooks) (*Run, error) {
 	f.t.Helper()
-	core, err := f.Load(f.t.Context(), name)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	core := must.Get(f.Load(f.t.Context(), name))(f.t)
 	environment := instruments.Environment{Logf: f.t.Logf}
-	equipment, err := equip.Open(f.t.Context(), f.registry, *core.State().Definition, environment)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	equipment := must.Get(equip.Open(f.t.Context(), f.registry, *core.State().Definition, environment))(f.t)
 	f.t.Cleanup(func() { equipment.Close() })
 	c, err := f.Start(f.t.Context(), name, equipment, hooks)
 	if err != nil {
@@ -164,14 +156,11 @@ func TestSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	waiting := make(chan string, 100)
 	for _, name := range []string{"left", "right"} {
-		c, err := f.start(name, Hooks{Observe: func(_ *engine.Core, wait engine.Wait) {
+		c := must.Get(f.start(name, Hooks{Observe: func(_ *engine.Core, wait engine.Wait) {
 			if wait.For != "" {
 				waiting <- name
 			}
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		wg.Go(func() {
 			if err := c.Run(t.Context()); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -211,10 +200,7 @@ func TestSideBySide(t *testing.T) {
 		if err != nil || len(report.Mismatches) > 0 {
 			t.Errorf("%s: %v, %v", name, report.Mismatches, err)
 		}
-		core, err := f.Load(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(f.Load(t.Context(), name))(t)
 		if s := core.State(); !s.Status.Ended() || s.Spent() != 3 {
 			t.Errorf("%s ended: %v, after %d experiments", name, s.Status.Ended(), s.Spent())
 		}
@@ -225,10 +211,7 @@ func TestSideBySide(t *testing.T) {
 func TestRunOnce(t *testing.T) {
 	f := open(t)
 	f.define("only", "pump 1")
-	c, err := f.start("only", Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(f.start("only", Hooks{}))(t)
 	if _, err := f.start("only", Hooks{}); !errors.Is(err, problem.NotNow) {
 		t.Errorf("started a second time: %v", err)
 	}
@@ -247,9 +230,7 @@ func TestOneDriverInAProcess(t *testing.T) {
 	f := open(t)
 	f.define("first", "pump 7")
 	f.define("second", "pump 7")
-	if _, err := f.start("first", Hooks{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.start("first", Hooks{}))(t)
 	_, err := f.start("second", Hooks{})
 	var held *lock.HeldError
 	if !errors.As(err, &held) || held.Holder.Campaign != "first" {
@@ -290,10 +271,7 @@ func TestRequestsAcrossRuns(t *testing.T) {
 		}
 	}()
 	for range 10 {
-		c, err := f.start("busy", Hooks{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(f.start("busy", Hooks{}))(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 		if err := c.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the run ended with %v", err)
@@ -308,10 +286,7 @@ func TestRequestsAcrossRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		if n, ok := payload.(*events.NoteAdded); ok {
 			counts[n.Text]++
 		}
@@ -335,20 +310,12 @@ func TestRequestsAcrossRuns(t *testing.T) {
 func TestHandler(t *testing.T) {
 	f := open(t)
 	f.define("only", "pump 1")
-	if _, err := f.start("only", Hooks{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.start("only", Hooks{}))(t)
 	server := httptest.NewServer(control.Handler(f.Service()))
 	defer server.Close()
-	answer, err := server.Client().Get(server.URL + "/v1/status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(server.Client().Get(server.URL + "/v1/status"))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	if !strings.Contains(string(text), `"campaign":"only"`) {
 		t.Errorf("the status is %s", text)
 	}
@@ -378,10 +345,7 @@ func TestNothingIsSentInDoubt(t *testing.T) {
 	f := open(t)
 	f.define("c", "serial 1")
 	f.log = doubtful{f.log}
-	run, err := f.start("c", Hooks{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(f.start("c", Hooks{}))(t)
 	defer f.close(run)
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"slices"
 	"testing"
 )
@@ -16,10 +17,7 @@ func TestCampaignsStandInTheOrderOfTheirBeginnings(t *testing.T) {
 		f.define(name, "pump "+name)
 		began = append(began, name)
 	}
-	l, err := Open(t.Context(), Options{Folder: t.TempDir(), Registry: f.registry})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(t.Context(), Options{Folder: t.TempDir(), Registry: f.registry}))(t)
 	defer l.Close()
 	s := newMember(l, f.address)
 	last, err := s.catchUp(t.Context(), f.Local)

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -113,9 +114,7 @@ policy: sobol
 	}
 	good := define(t, l, source)
 	for _, c := range append(mistakes, good) {
-		if err := c.Start(t.Context(), engine.Request{Actor: "person:bo"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.Start(t.Context(), engine.Request{Actor: "person:bo"}))
 	}
 	for waiting := map[string]bool{"method": true, "instrument": true, "channel": true}; len(waiting) > 0; {
 		select {
@@ -140,10 +139,7 @@ policy: sobol
 		}
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
-		core, err := good.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(good.Load(t.Context()))(t)
 		if core.State().Status == campaign.Completed {
 			break
 		}

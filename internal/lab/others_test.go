@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -27,19 +28,14 @@ func (e *ending) Last() events.Position { return e.last }
 func clustered(t *testing.T, others map[string]Process) (*cluster, *member, *ending) {
 	t.Helper()
 	database := pgtest.URL(t)
-	own, err := lablog.Open(lablog.Address(database), lablog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(lablog.Open(lablog.Address(database), lablog.Options{}))(t)
 	l := &Lab{
 		options: Options{Database: database, Folder: t.TempDir()}, own: own, ctx: t.Context(),
 		stores: make(map[string]*member), changed: make(chan struct{}), worker: "w",
 	}
 	c := newCluster(l)
 	l.custodian = c
-	if err := c.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.open(t.Context()))
 	t.Cleanup(func() {
 		if err := c.db.Close(); err != nil {
 			t.Error(err)

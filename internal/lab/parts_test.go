@@ -30,6 +30,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -43,9 +44,7 @@ func TestFollowingOverCuts(t *testing.T) {
 		t.Helper()
 		for range n {
 			e := events.Event{Kind: events.KindNoteAdded, Version: 1, Actor: "person:ada", Data: []byte(`{"text":"x"}`), Time: time.Now()}
-			if _, err := log.Append(t.Context(), "bench", events.AnySequence, e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), "bench", events.AnySequence, e))(t)
 		}
 	}
 	var refused atomic.Int32
@@ -65,10 +64,7 @@ func TestFollowingOverCuts(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	remote, err := Server{URL: server.URL, Registry: builtin.Registry()}.Open(t.Context(), "bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	remote := must.Get(Server{URL: server.URL, Registry: builtin.Registry()}.Open(t.Context(), "bench"))(t)
 	defer remote.Close()
 	var lost atomic.Int32
 	remote.Lost = func(error) { lost.Add(1) }
@@ -240,20 +236,14 @@ func TestEventsAreCounted(t *testing.T) {
 	before := otel.GetMeterProvider()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
 	defer otel.SetMeterProvider(before)
-	m, err := newMetrics()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(newMetrics())(t)
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	one := m.begin(view.Campaign{})
 	batch := func(took time.Duration, all ...events.Payload) {
 		t.Helper()
 		one.ObserveDuration("append", took)
 		for _, payload := range all {
-			e, err := events.New("lfp", payload)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New("lfp", payload))(t)
 			at = at.Add(time.Second)
 			e.Time = at
 			one.CountEvent(e)
@@ -281,9 +271,7 @@ func TestEventsAreCounted(t *testing.T) {
 	m.end(one)
 	m.close()
 	var all metricdata.ResourceMetrics
-	if err := reader.Collect(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, reader.Collect(t.Context(), &all))
 	var lines []string
 	for _, scope := range all.ScopeMetrics {
 		for _, metric := range scope.Metrics {
@@ -300,10 +288,7 @@ func TestEventsAreCounted(t *testing.T) {
 		}
 	}
 	slices.Sort(lines)
-	want, err := os.ReadFile("testdata/counted.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile("testdata/counted.txt"))(t)
 	if got := strings.Join(lines, "\n") + "\n"; got != string(want) {
 		t.Errorf("it counts\n%s, want\n%s", got, want)
 	}
@@ -323,13 +308,8 @@ func TestAnswersHaveFewAttributes(t *testing.T) {
 // what is gone is no trouble, and what cannot be kept is said.
 func TestSeenCutOff(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	s, err := openSeen(&campaign.State{Name: "p", Instance: "K3JD"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.path, fmt.Appendf(nil, "5 %v\n7 %v", tlog.Hash{5}, tlog.Hash{7}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(openSeen(&campaign.State{Name: "p", Instance: "K3JD"}))(t)
+	must.Do(t, os.WriteFile(s.path, fmt.Appendf(nil, "5 %v\n7 %v", tlog.Hash{5}, tlog.Hash{7}), 0o600))
 	if head, ok, err := s.newest(); err != nil || !ok || head.N != 5 {
 		t.Errorf("%v %t %v", head, ok, err)
 	}
@@ -346,21 +326,14 @@ func TestSeenCutOff(t *testing.T) {
 		{func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, 1},
 	} {
 		said = nil
-		run, err := f.start("lfp", Hooks{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.spoil(run.seen.path); err != nil {
-			t.Fatal(err)
-		}
+		run := must.Get(f.start("lfp", Hooks{}))(t)
+		must.Do(t, c.spoil(run.seen.path))
 		path := run.seen.path
 		f.close(run)
 		if run.Close(); len(said) != c.want || c.want > 0 && !strings.Contains(said[0], "lfp: What was seen of the store could not be kept") {
 			t.Errorf("it says %q", said)
 		}
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(path))
 	}
 }
 
@@ -368,14 +341,10 @@ func TestSeenCutOff(t *testing.T) {
 func TestWhatIsAStore(t *testing.T) {
 	place := t.TempDir()
 	for _, name := range []string{"b.campaign", "a.campaign", "empty.campaign", "other"} {
-		if err := os.Mkdir(filepath.Join(place, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Mkdir(filepath.Join(place, name), 0o700))
 	}
 	for _, name := range []string{"a.campaign/x", "b.campaign/x", "file.campaign", "other/x"} {
-		if err := os.WriteFile(filepath.Join(place, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(place, name), nil, 0o600))
 	}
 	l := &Lab{options: Options{Folder: place}}
 	if found, err := (folder{l}).find(); err != nil || !slices.Equal(found, []string{filepath.Join(place, "a.campaign"), filepath.Join(place, "b.campaign")}) {
@@ -405,21 +374,12 @@ func TestQueueOfADatabaseThatIsAway(t *testing.T) {
 // Law: a definition that cannot be looked up is an error, and not half a definition.
 func TestDefinitionOfWhatCannotBeRead(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	l, err := Open(t.Context(), Options{Folder: t.TempDir(), Registry: builtin.Registry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(t.Context(), Options{Folder: t.TempDir(), Registry: builtin.Registry()}))(t)
 	defer l.Close()
 	const text = "name: bench\nparameters: [{name: x, min: 0, max: 1}]\nobjective: {name: flow, goal: maximize}\n" +
 		"budget: {experiments: 4}\ninstrument: manual\n"
-	file, err := l.Parse(t.Context(), "bench.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(l.Parse(t.Context(), "bench.yaml", []byte(text)))(t)
+	c := must.Get(l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 	if def, err := l.Definition(t.Context(), c, file); err != nil || def.Name != "bench" {
 		t.Errorf("%+v, %v", def, err)
 	}
@@ -432,20 +392,14 @@ func TestDefinitionOfWhatCannotBeRead(t *testing.T) {
 // Law: who waits for a change learns of the end of a run without looking again.
 func TestEndOfARunIsAnnounced(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	l, err := Open(t.Context(), Options{Folder: t.TempDir(), Registry: builtin.Registry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Open(t.Context(), Options{Folder: t.TempDir(), Registry: builtin.Registry()}))(t)
 	defer l.Close()
 	file, err := l.Parse(t.Context(), "bench.yaml", []byte("name: bench\nparameters: [{name: x, min: 0, max: 1}]\n"+
 		"objective: {name: flow, goal: maximize}\nbudget: {experiments: 4}\ninstrument: manual\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := l.Define(t.Context(), file, engine.Request{Actor: "person:ada"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 	wait := func(what string, holds func() bool) {
 		t.Helper()
 		late := time.After(30 * time.Second)

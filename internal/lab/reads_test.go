@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what reads the logs of a lab has every event of every store that the lab
@@ -27,7 +28,7 @@ func TestReads(t *testing.T) {
 	read := make(map[string][]events.Sequence)
 	reading := 0
 	begin := func() *lab.Lab {
-		l, err := lab.Open(t.Context(), lab.Options{
+		l := must.Get(lab.Open(t.Context(), lab.Options{
 			Folder: folder, Registry: builtin.Registry(), Log: t.Logf,
 			Reads: func(ctx context.Context, store string, b *bus.Bus, caught func()) {
 				mu.Lock()
@@ -57,10 +58,7 @@ func TestReads(t *testing.T) {
 					t.Error(err)
 				}
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		t.Cleanup(l.Close)
 		return l
 	}
@@ -68,9 +66,7 @@ func TestReads(t *testing.T) {
 		t.Helper()
 		for range n {
 			request := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "a new bottle"}}
-			if _, err := c.Submit(t.Context(), request); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(c.Submit(t.Context(), request))(t)
 		}
 	}
 	l := begin()
@@ -78,10 +74,7 @@ func TestReads(t *testing.T) {
 	note(c, 3)
 	l.Close()
 	l = begin()
-	c, err := l.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(l.Campaign("bench"))(t)
 	note(c, 2)
 	last := c.Sequence()
 	for began := time.Now(); ; time.Sleep(time.Millisecond) {
@@ -112,25 +105,12 @@ func TestReadsWhatAnotherHolds(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
 	options := lab.LocalOptions{Registry: builtin.Registry()}
-	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options))(t)
+	file := must.Get(campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand)))(t)
 	by := engine.Request{Actor: "person:bo"}
-	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, by); err != nil {
-		t.Fatal(err)
-	}
-	other, err := h.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(folder, "odd.campaign", "no store"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, by))
+	other := must.Get(h.Serve())(t)
+	must.Do(t, os.MkdirAll(filepath.Join(folder, "odd.campaign", "no store"), 0o700))
 	var mu sync.Mutex
 	var last events.Position
 	read := make(map[events.Sequence]int)
@@ -140,7 +120,7 @@ func TestReadsWhatAnotherHolds(t *testing.T) {
 		defer mu.Unlock()
 		return of()
 	}
-	l, err := lab.Open(t.Context(), lab.Options{
+	l := must.Get(lab.Open(t.Context(), lab.Options{
 		Folder: folder, Registry: builtin.Registry(), Log: t.Logf,
 		Reads: func(ctx context.Context, _ string, b *bus.Bus, caught func()) {
 			time.Sleep(50 * time.Millisecond) // it is slow, and waited for
@@ -159,26 +139,16 @@ func TestReadsWhatAnotherHolds(t *testing.T) {
 				t.Log(err)
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(l.Close)
 	if n := count(func() int { return read[1] }); n != 1 {
 		t.Errorf("the lab is open, and the campaign's first event was read %d times", n)
 	}
-	c, err := l.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Submit(t.Context(), note("through the other")); err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Campaign("bench"))(t)
+	must.Get(c.Submit(t.Context(), note("through the other")))(t)
 	until(t, "what another process records is read", func() bool { return count(func() int { return read[2] }) == 1 })
 	other.Close()
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Close())
 	until(t, "the lab writes to the store itself", func() bool {
 		_, err := c.Submit(t.Context(), note("our own"))
 		return err == nil
@@ -194,13 +164,10 @@ func TestReadsWhatAnotherHolds(t *testing.T) {
 // Law: what gives up reading holds nothing up.
 func TestReaderThatGivesUp(t *testing.T) {
 	private(t)
-	l, err := lab.Open(t.Context(), lab.Options{
+	l := must.Get(lab.Open(t.Context(), lab.Options{
 		Folder: t.TempDir(), Registry: builtin.Registry(), Log: t.Logf,
 		Reads: func(context.Context, string, *bus.Bus, func()) {},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(l.Close)
 	define(t, l, byHand)
 }

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -18,10 +19,7 @@ func TestSeen(t *testing.T) {
 	state := &campaign.State{Name: "p", Instance: "K3JD", DefinedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	open := func() *seen {
 		t.Helper()
-		s, err := openSeen(state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(openSeen(state))(t)
 		return s
 	}
 	want := func(s *seen, n int64) {
@@ -34,31 +32,21 @@ func TestSeen(t *testing.T) {
 	s := open()
 	want(s, 0)
 	for n := range int64(5) {
-		if err := s.add(tlog.Tree{N: n + 1, Hash: tlog.Hash{byte(n + 1)}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.add(tlog.Tree{N: n + 1, Hash: tlog.Hash{byte(n + 1)}}))
 		want(s, n+1)
 	}
 	// Killed here, with a line that was not finished.
-	if _, err := s.file.WriteString("99 AAAA"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.file.WriteString("99 AAAA"))(t)
 	want(open(), 5)
 	s = open()
-	if err := s.add(tlog.Tree{N: 6, Hash: tlog.Hash{6}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.add(tlog.Tree{N: 6, Hash: tlog.Hash{6}}))
 	want(s, 6)
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.close())
 	content, err := os.ReadFile(s.path)
 	if err != nil || strings.Count(string(content), "\n") != 1 {
 		t.Errorf("closed: %q, %v", content, err)
 	}
-	if err := os.WriteFile(s.path, append(content, "garbage\n\n-3 x\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(s.path, append(content, "garbage\n\n-3 x\n"...), 0o600))
 	want(open(), 6)
 	other := *state
 	other.Instance = "OTHER"

@@ -25,6 +25,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -137,9 +138,7 @@ func newBench(t *testing.T, capacity, works int) *bench {
 		},
 	})
 	lab := fmt.Sprintf("instruments:\n  arm: {robot: {}, capacity: %d}\n", capacity)
-	if err := os.WriteFile(filepath.Join(b.folder, labfile.Name), []byte(lab), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(b.folder, labfile.Name), []byte(lab), 0o600))
 	h, err := OpenLocal(t.Context(), filepath.Join(b.folder, "lab.campaign"), LocalOptions{Registry: b.registry})
 	if err != nil {
 		t.Fatal(err)
@@ -152,11 +151,8 @@ func newBench(t *testing.T, capacity, works int) *bench {
 // begin defines a campaign of so many experiments with the lab's robot.
 func (b *bench) begin(name string, experiments int) {
 	b.t.Helper()
-	lab, err := labfile.ReadFolder(b.registry, b.folder)
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	file, err := campaignfile.ParseIn(b.t.Context(), b.registry, lab, name+".yaml", fmt.Appendf(nil, `
+	lab := must.Get(labfile.ReadFolder(b.registry, b.folder))(b.t)
+	file := must.Get(campaignfile.ParseIn(b.t.Context(), b.registry, lab, name+".yaml", fmt.Appendf(nil, `
 name: %s
 parameters: [{name: x, min: 0, max: 1}]
 objective: {name: flow, goal: maximize}
@@ -164,28 +160,17 @@ initial: {experiments: %d}
 budget: {experiments: %d}
 policy: sobol
 instrument: {lab: arm}
-`, name, experiments, experiments))
-	if err != nil {
-		b.t.Fatal(err)
-	}
+`, name, experiments, experiments)))(b.t)
 	defined := events.CampaignDefined{Definition: file.Definition, Source: file.Source}
-	if err := b.Define(b.t.Context(), defined, engine.Request{Actor: "person:ada"}); err != nil {
-		b.t.Fatal(err)
-	}
+	must.Do(b.t, b.Define(b.t.Context(), defined, engine.Request{Actor: "person:ada"}))
 }
 
 // ready opens what a campaign needs and makes it ready.
 func (b *bench) ready(name string) (*Run, error) {
 	b.t.Helper()
-	core, err := b.Load(b.t.Context(), name)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	core := must.Get(b.Load(b.t.Context(), name))(b.t)
 	environment := instruments.Environment{Folder: b.folder, Store: filepath.Join(b.folder, "lab.campaign"), Logf: b.t.Logf}
-	equipment, err := equip.Open(b.t.Context(), b.registry, *core.State().Definition, environment)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	equipment := must.Get(equip.Open(b.t.Context(), b.registry, *core.State().Definition, environment))(b.t)
 	b.t.Cleanup(func() { equipment.Close() })
 	c, err := b.Local.Start(b.t.Context(), name, equipment, Hooks{Observe: b.hear(b.t, name)})
 	if err == nil {
@@ -208,10 +193,7 @@ func (b *bench) run(ctx context.Context, c *Run, name string) error {
 func (b *bench) check(experiments int, names ...string) {
 	b.t.Helper()
 	for _, name := range names {
-		core, err := b.Load(b.t.Context(), name)
-		if err != nil {
-			b.t.Fatal(err)
-		}
+		core := must.Get(b.Load(b.t.Context(), name))(b.t)
 		if s := core.State(); !s.Status.Ended() || s.Count(campaign.Measured) != experiments {
 			b.t.Errorf("%s is %s, with %d measurements", name, s.Status, s.Count(campaign.Measured))
 		}
@@ -243,10 +225,7 @@ func TestSharedDevice(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, name := range names {
 				b.begin(name, experiments)
-				c, err := b.ready(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := must.Get(b.ready(name))(t)
 				b.mu.Lock()
 				b.waits[name] = false
 				b.mu.Unlock()
@@ -291,10 +270,7 @@ func TestSharedDeviceSurvivesAKill(t *testing.T) {
 			b.held = true
 			b.begin("ada", 2)
 			b.begin("bo", 2)
-			ada, err := b.ready("ada")
-			if err != nil {
-				t.Fatal(err)
-			}
+			ada := must.Get(b.ready("ada"))(t)
 			b.waits["ada"] = false
 			ctx, kill := context.WithCancel(t.Context())
 			ended := make(chan error, 2)
@@ -304,10 +280,7 @@ func TestSharedDeviceSurvivesAKill(t *testing.T) {
 			if err := <-ended; !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			bo, err := b.ready("bo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			bo := must.Get(b.ready("bo"))(t)
 			b.mu.Lock()
 			b.waits["bo"] = false
 			b.mu.Unlock()
@@ -328,9 +301,7 @@ func TestSharedDeviceSurvivesAKill(t *testing.T) {
 				b.mu.Lock()
 				b.held, b.forgets = true, true
 				b.mu.Unlock()
-				if ada, err = b.ready("ada"); err != nil {
-					t.Fatal(err)
-				}
+				ada = must.Get(b.ready("ada"))(t)
 				ctx, kill := context.WithCancel(t.Context())
 				go func() { ended <- b.run(ctx, ada, "ada") }()
 				eventually(t, func() bool {
@@ -352,21 +323,15 @@ func TestSharedDeviceSurvivesAKill(t *testing.T) {
 				if _, err := b.Submit(t.Context(), "ada", engine.Request{Actor: "person:ada", Resolve: &resolve}); err != nil {
 					t.Fatal(err)
 				}
-				if err := <-ended; err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, <-ended)
 				if core, err := b.Load(t.Context(), "bo"); err != nil || core.State().Count(campaign.Measured) != 2 {
 					t.Errorf("bo: %v", err)
 				}
 			case "by itself":
-				if ada, err = b.ready("ada"); err != nil {
-					t.Fatal(err)
-				}
+				ada = must.Get(b.ready("ada"))(t)
 				go func() { ended <- b.run(t.Context(), ada, "ada") }()
 				for range 2 {
-					if err := <-ended; err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, <-ended)
 				}
 				b.check(2, "ada", "bo")
 				if b.most != 1 {
@@ -383,20 +348,14 @@ func TestLostDevice(t *testing.T) {
 	b := newBench(t, 1, 1)
 	b.held = true
 	b.begin("ada", 2)
-	ada, err := b.ready("ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ada := must.Get(b.ready("ada"))(t)
 	ended := make(chan error, 1)
 	go func() { ended <- b.run(t.Context(), ada, "ada") }()
 	eventually(t, func() bool { b.mu.Lock(); defer b.mu.Unlock(); return len(b.sent) == 1 })
 	if err := os.RemoveAll(lock.Dirs()[0]); err != nil {
 		t.Skip(err)
 	}
-	d, err := b.robot.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(b.robot.Describe(t.Context()))(t)
 	release, err := equip.TakeDevice(d, "check.yaml", t.Logf)
 	if err != nil {
 		t.Fatalf("after the tidy-up: %v", err)
@@ -416,12 +375,8 @@ func TestLostDevice(t *testing.T) {
 		t.Errorf("it was sent %v", b.sent)
 	}
 	release()
-	if _, err := b.Submit(t.Context(), "ada", resume); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-ended; err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.Submit(t.Context(), "ada", resume))(t)
+	must.Do(t, <-ended)
 	b.check(2, "ada")
 }
 

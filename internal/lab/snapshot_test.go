@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // counting is a store that counts the events of campaigns that were read.
@@ -58,21 +59,14 @@ func TestOpensFromSnapshots(t *testing.T) {
 		return l, c
 	}
 	stands := func(c *lab.Campaign) string {
-		text, err := json.Marshal(c.Record().Stands())
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(c.Record().Stands()))(t)
 		return string(text)
 	}
 	l, _ := open("sha256:1")
 	c := define(t, l, byHand)
-	if err := c.Halt(engine.Request{Actor: "person:bo"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Halt(engine.Request{Actor: "person:bo"}))
 	for _, text := range []string{"one", "two", "three"} {
-		if _, err := c.Submit(t.Context(), note(text)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Submit(t.Context(), note(text)))(t)
 	}
 	last, shown := c.Sequence(), stands(c)
 	l.Close()
@@ -98,9 +92,7 @@ func TestOpensFromSnapshots(t *testing.T) {
 	l, c = open("sha256:1")
 	l.Rest()
 	l.Rest()
-	if _, err := c.Submit(t.Context(), note("at rest")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Submit(t.Context(), note("at rest")))(t)
 	var notes int
 	c.Read(func(core *engine.Core) { notes = len(core.State().Notes) })
 	if notes != 4 || c.Sequence() != last+1 {

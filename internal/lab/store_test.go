@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -27,33 +28,18 @@ import (
 // that says that it is lost, so that whoever asks opens the store anew.
 func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	def, err := studytest.Define("branin", 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 1, 3))(t)
 	store := filepath.Join(t.TempDir(), "lab.campaign")
-	h, err := lab.OpenLocal(t.Context(), store, lab.LocalOptions{Registry: builtin.Registry()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(lab.OpenLocal(t.Context(), store, lab.LocalOptions{Registry: builtin.Registry()}))(t)
 	if err := h.Define(t.Context(), events.CampaignDefined{Definition: def}, engine.Request{Actor: "person:ada"}); err != nil {
 		t.Fatal(err)
 	}
-	served, err := h.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer, err := lab.Look(t.Context(), store, builtin.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must.Get(h.Serve())(t)
+	peer := must.Get(lab.Look(t.Context(), store, builtin.Registry()))(t)
 	if read, err := lab.Definition(t.Context(), peer, def.Name); err != nil || read == nil || read.Name != def.Name {
 		t.Fatalf("while the owner holds it: %+v, %v", read, err)
 	}
-	direct, err := lab.OpenCopy(store, builtin.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	direct := must.Get(lab.OpenCopy(store, builtin.Registry()))(t)
 	defer direct.Close()
 	for _, s := range []lab.Store{h, peer, direct} { // the same, through whatever it is seen
 		if names, err := lab.Campaigns(t.Context(), s); err != nil || !slices.Equal(names, []string{def.Name}) {
@@ -61,9 +47,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 		}
 	}
 	served.Close()
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Close())
 	if _, err := lab.Definition(t.Context(), peer, def.Name); !control.IsLost(err) {
 		t.Errorf("once the owner has ended, whoever asks is to know that it has: %v", err)
 	}
@@ -77,10 +61,7 @@ func TestOwnerEndsBeforeItIsAsked(t *testing.T) {
 // where its files cannot be read past the process that holds it.
 func TestTakeAndLook(t *testing.T) {
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
-	def, err := studytest.Define("branin", 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 1, 3))(t)
 	folder := filepath.Join(t.TempDir(), "lab.campaign")
 	options := lab.LocalOptions{Registry: builtin.Registry()}
 	missing := options
@@ -92,18 +73,13 @@ func TestTakeAndLook(t *testing.T) {
 		t.Errorf("looking at what is not there: %v", err)
 	}
 
-	taken, err := lab.Take(t.Context(), folder, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(lab.Take(t.Context(), folder, options))(t)
 	local, ok := taken.(*lab.Local)
 	if !ok {
 		t.Fatalf("a free store is a %T", taken)
 	}
 	by := engine.Request{Actor: "person:ada"}
-	if err := local.Define(t.Context(), events.CampaignDefined{Definition: def}, by); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, local.Define(t.Context(), events.CampaignDefined{Definition: def}, by))
 	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "new bottle"}}
 	same := func(s lab.Store) {
 		t.Helper()
@@ -120,10 +96,7 @@ func TestTakeAndLook(t *testing.T) {
 	}
 
 	// Held, and not served: it can be looked at alone.
-	looked, err := lab.Look(t.Context(), folder, options.Registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	looked := must.Get(lab.Look(t.Context(), folder, options.Registry))(t)
 	if _, ok := looked.(*lab.Copy); !ok {
 		t.Errorf("a store that is not served is looked at as a %T", looked)
 	}
@@ -134,14 +107,8 @@ func TestTakeAndLook(t *testing.T) {
 		t.Error(err)
 	}
 
-	server, err := local.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	peer, err := lab.Take(t.Context(), folder, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must.Get(local.Serve())(t)
+	peer := must.Get(lab.Take(t.Context(), folder, options))(t)
 	if _, ok := peer.(*lab.Peer); !ok {
 		t.Errorf("a store that is served is a %T", peer)
 	}
@@ -151,13 +118,9 @@ func TestTakeAndLook(t *testing.T) {
 	same(local)
 	same(peer)
 	format := filepath.Join(folder, "FORMAT")
-	if err := os.Rename(format, format+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(format, format+".away"))
 	same(peer) // by the socket
-	if err := os.Rename(format+".away", format); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Rename(format+".away", format))
 	server.Close()
 	if err := errors.Join(peer.Close(), local.Close()); err != nil {
 		t.Error(err)
@@ -170,10 +133,7 @@ func TestTakeAndLook(t *testing.T) {
 func altered(t *testing.T, value []byte) []byte {
 	t.Helper()
 	n := sha256.Size + 4 + binary.BigEndian.Uint32(value[sha256.Size:])
-	text, err := io.ReadAll(flate.NewReader(bytes.NewReader(value[n:])))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(flate.NewReader(bytes.NewReader(value[n:]))))(t)
 	other := bytes.Replace(text, []byte(`"origin":"initial"`), []byte(`"origin":"person"`), 1)
 	if bytes.Equal(text, other) {
 		t.Fatal("it says nothing of where the first experiment comes from")
@@ -183,9 +143,7 @@ func altered(t *testing.T, value []byte) []byte {
 	if err == nil {
 		_, err = w.Write(other)
 	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, w.Close()))
 	rest := slices.Concat(value[sha256.Size:n], packed.Bytes())
 	sum := sha256.Sum256(rest)
 	return append(sum[:], rest...)
@@ -194,19 +152,11 @@ func altered(t *testing.T, value []byte) []byte {
 // Law: a command sees what is in the log, and not what a snapshot says of it, whether it reads a
 // store or holds it: from there it may decide.
 func TestCommandsFoldTheLog(t *testing.T) {
-	def, err := studytest.Define("ackley4", 1, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("ackley4", 1, 6))(t)
 	folder := filepath.Join(t.TempDir(), "lab.campaign")
 	options := lab.LocalOptions{Registry: builtin.Registry(), Build: events.Build{Revision: "sha256:1"}}
-	local, err := lab.OpenLocal(t.Context(), folder, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := studytest.Simulate(t.Context(), local.Log(), def); err != nil {
-		t.Fatal(err)
-	}
+	local := must.Get(lab.OpenLocal(t.Context(), folder, options))(t)
+	must.Get(studytest.Simulate(t.Context(), local.Log(), def))(t)
 	record, err := local.Record(t.Context(), def.Name)
 	if err == nil {
 		err = view.NewSnapshots(local.Events(), options.Build).Write(t.Context(), record)
@@ -224,23 +174,13 @@ func TestCommandsFoldTheLog(t *testing.T) {
 	if len(kept) != 1 {
 		t.Fatalf("there are %d snapshots", len(kept))
 	}
-	if err := local.Events().SetValues(t.Context(), kept...); err != nil {
-		t.Fatal(err)
-	}
-	copied, err := lab.OpenCopy(folder, options.Registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, local.Events().SetValues(t.Context(), kept...))
+	copied := must.Get(lab.OpenCopy(folder, options.Registry))(t)
 	for _, at := range []lab.Store{copied, local} {
-		core, err := lab.Load(t.Context(), at, def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(lab.Load(t.Context(), at, def.Name))(t)
 		if origin := core.State().Experiments[0].Origin; origin != events.OriginInitial {
 			t.Errorf("%T: the first experiment's origin is %q, as the snapshot has it", at, origin)
 		}
 	}
-	if err := errors.Join(copied.Close(), local.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(copied.Close(), local.Close()))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -42,27 +43,15 @@ func TestHeldByAnother(t *testing.T) {
 	private(t)
 	folder := t.TempDir()
 	options := lab.LocalOptions{Registry: builtin.Registry()}
-	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options))(t)
+	file := must.Get(campaignfile.Parse(options.Registry, "bench.yaml", []byte(byHand)))(t)
 	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
-	other, err := h.Serve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must.Get(h.Serve())(t)
 
 	l := open(t, folder)
-	c, err := l.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Campaign("bench"))(t)
 	if _, err := c.Submit(t.Context(), note("through the other")); err != nil {
 		t.Error(err)
 	}
@@ -70,9 +59,7 @@ func TestHeldByAnother(t *testing.T) {
 		t.Errorf("started beside the other process: %v", err)
 	}
 	other.Close()
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Close())
 	until(t, "the lab writes to the store itself", func() bool {
 		_, err := c.Submit(t.Context(), note("our own"))
 		return err == nil
@@ -106,17 +93,12 @@ func TestNewStoreAppears(t *testing.T) {
 	if err := h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition}, engine.Request{Actor: "person:bo"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, h.Close())
 	until(t, "the campaign is listed", func() bool { return len(l.Campaigns()) == 1 })
 	l.Close()
 	l = open(t, folder)
 	time.Sleep(100 * time.Millisecond) // what it would take to begin
-	c, err := l.Campaign("later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(l.Campaign("later"))(t)
 	if c.Standing().Run.PID != 0 || c.Sequence() != 1 {
 		t.Errorf("it is run, and has %d events", c.Sequence())
 	}
@@ -154,10 +136,7 @@ func TestInTurn(t *testing.T) {
 			return pump{}, nil
 		},
 	})
-	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg, Log: t.Logf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg, Log: t.Logf}))(t)
 	t.Cleanup(l.Close)
 	begin := func(name string, experiments int) *lab.Campaign {
 		return define(t, l, fmt.Sprintf(`
@@ -171,17 +150,13 @@ instrument: {pump: {}}
 `, name, experiments))
 	}
 	first := begin("first", 1000000)
-	if _, err := first.Submit(t.Context(), engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(first.Submit(t.Context(), engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{}}))(t)
 	second := begin("second", 2)
 	until(t, "the second says that it waits", func() bool {
 		trouble := second.Standing().Trouble
 		return trouble != nil && strings.Contains(trouble.Error(), "pump 7")
 	})
-	if err := first.Halt(engine.Request{Actor: "person:bo"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Halt(engine.Request{Actor: "person:bo"}))
 	until(t, "the second has ended", func() bool { return second.Standing().Status == campaign.Completed })
 }
 
@@ -196,10 +171,7 @@ func registryWith(driver instruments.Driver) registry.Registry {
 func TestSuggestedMeanwhile(t *testing.T) {
 	private(t)
 	l := open(t, t.TempDir())
-	file, err := l.Parse(t.Context(), "bench.yaml", []byte(byHand))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(l.Parse(t.Context(), "bench.yaml", []byte(byHand)))(t)
 	c, err := l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}) // nobody runs it
 	if err != nil {
 		t.Fatal(err)
@@ -226,13 +198,8 @@ func TestSuggestedMeanwhile(t *testing.T) {
 		})
 	}
 	all.Go(func() error { return c.Start(ctx, engine.Request{Actor: "person:bo"}) })
-	if err := all.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	core, err := c.Load(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all.Wait())
+	core := must.Get(c.Load(ctx))(t)
 	if got := len(core.State().Notes); got != writers*notes {
 		t.Errorf("%d notes are recorded, want %d", got, writers*notes)
 	}

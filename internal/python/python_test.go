@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 )
 
@@ -50,10 +51,7 @@ func (s *served) start() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", s.address)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", s.address))(s.t)
 	s.address = listener.Addr().String()
 	ended := make(chan error, 1)
 	go func() {
@@ -134,17 +132,9 @@ func TestClient(t *testing.T) {
 	cmd.Env = append(cmd.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	stdin := must.Get(cmd.StdinPipe())(t)
+	stdout := must.Get(cmd.StdoutPipe())(t)
+	must.Do(t, cmd.Start())
 	done := false
 	var people sync.WaitGroup
 	answering, noMore := context.WithCancel(ctx)
@@ -206,14 +196,8 @@ const furnished = "CAMPAIGND_PYTHON"
 // the program campaignd.
 func run(t *testing.T, interpreter string, arguments ...string) []byte {
 	t.Helper()
-	here, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	here := must.Get(filepath.Abs("."))(t)
+	self := must.Get(os.Executable())(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, interpreter, arguments...)
@@ -272,19 +256,14 @@ func TestNotebooks(t *testing.T) {
 		t.Fatal(books, err)
 	}
 	for _, book := range books {
-		text, err := os.ReadFile(book)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(book))(t)
 		var read struct {
 			Cells []struct {
 				Outputs []any
 				Count   *int `json:"execution_count"`
 			}
 		}
-		if err := json.Unmarshal(text, &read); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &read))
 		for i, cell := range read.Cells {
 			if len(cell.Outputs) > 0 || cell.Count != nil {
 				t.Errorf("%s: cell %d has an output: clear all of them", book, i+1)

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -21,25 +22,20 @@ func TestBacktest(t *testing.T) {
 	table := filepath.Join(folder, "rows.csv")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(table, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(table, []byte(text), 0o600))
 	}
 	write("x,y\n1,5\n2,9\n3,7\n")
 	for goal, want := range map[string][2]string{
 		"maximize": {"has 9.000 V (x 2): not found in 1 measurement", "has 9.000 V (x 2): found in e2, the measurement 2"},
 		"minimize": {"has 5.000 V (x 1): found in e1, the measurement 1", "has 5.000 V (x 1): found in e1, the measurement 1"},
 	} {
-		file, err := campaignfile.Parse(builtin.Registry(), "rows.yaml", []byte(fmt.Sprintf(`
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "rows.yaml", []byte(fmt.Sprintf(`
 name: rows
 parameters: [{name: x, min: 0, max: 10}]
 objective: {name: y, unit: V, goal: %s}
 budget: {experiments: 3}
 instrument: {table: rows.csv}
-`, goal)))
-		if err != nil {
-			t.Fatal(err)
-		}
+`, goal))))(t)
 		def := file.Definition
 		at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
 		for _, x := range []float64{1, 2, 3} {

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -32,10 +33,7 @@ instrument: manual
 // before it is recorded as after, and nothing where it changes none of it.
 func TestAmendmentSaysWhatBecomes(t *testing.T) {
 	parse := func(source string) *campaignfile.File {
-		file, err := campaignfile.Parse(builtin.Registry(), "bounded.yaml", []byte(source))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "bounded.yaml", []byte(source)))(t)
 		return file
 	}
 	log := memlog.New()
@@ -43,10 +41,7 @@ func TestAmendmentSaysWhatBecomes(t *testing.T) {
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: first.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "bounded")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "bounded"))(t)
 	for i := range 9 {
 		salt := float64(i) / 8
 		tell := engine.Tell{Parameters: definition.Point{"salt": definition.Number(salt)}, Quantities: []definition.Quantity{
@@ -63,14 +58,8 @@ func TestAmendmentSaysWhatBecomes(t *testing.T) {
 			t.Fatal(err)
 		}
 		a := events.CampaignAmended{Definition: file.Definition, Changes: changes, Source: file.Source}
-		amended, err := core.Amended(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := view.BecomesOf(t.Context(), core, amended)
-		if err != nil {
-			t.Fatal(err)
-		}
+		amended := must.Get(core.Amended(a))(t)
+		b := must.Get(view.BecomesOf(t.Context(), core, amended))(t)
 		return a, b
 	}
 	if _, b := amend(strings.Replace(boundedFile, "experiments: 40", "experiments: 50", 1)); b != nil {

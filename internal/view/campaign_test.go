@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
@@ -45,19 +46,13 @@ func clause(message string, remedies []problem.Remedy) string {
 // choosing simulates a campaign whose expert chooses between candidates.
 func choosing(t *testing.T) (events.Log, *engine.Core) {
 	t.Helper()
-	def, err := studytest.Define("branin", 4, 9, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 4, 9, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Policy.Handover = coexbo.Choose{Gate: ptr(false)}.Choice()
 		def.Initial.Comparisons = ptr(12)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	return log, core
 }
 
@@ -66,10 +61,7 @@ func fold(t *testing.T, payloads ...events.Payload) *engine.Core {
 	t.Helper()
 	core := engine.NewCore(builtin.Registry())
 	for i, payload := range payloads {
-		e, err := events.New("x", payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("x", payload))(t)
 		e.Sequence = events.Sequence(i + 1)
 		e.Position = events.Position(i + 1)
 		e.ID = string(rune('a' + i))
@@ -110,20 +102,12 @@ func salt(x float64) definition.Point { return definition.Point{"salt": definiti
 // remark adds a person's remark to the log of a campaign.
 func remark(t *testing.T, log events.Log, name, about string) {
 	t.Helper()
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := events.New(name, &events.NoteAdded{Text: "why?", About: about})
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, name))(t)
+	e := must.Get(events.New(name, &events.NoteAdded{Text: "why?", About: about}))(t)
 	e.Actor = "person:ada"
 	e.ID = "remark"
 	e.Time = time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)
-	if _, err := log.Append(t.Context(), name, core.State().Sequence, e); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), name, core.State().Sequence, e))(t)
 }
 
 // Law: what followed from a decision is every later event that names what it asked
@@ -142,13 +126,8 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fields map[string]any
-		if err := json.Unmarshal(e.Data, &fields); err != nil {
-			t.Fatal(err)
-		}
-		text, err := events.MarshalCloudEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(e.Data, &fields))
+		text := must.Get(events.MarshalCloudEvent(e))(t)
 		all = append(all, stored{e.Kind, fields, string(text)})
 	}
 	explained := 0
@@ -157,10 +136,7 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 			continue
 		}
 		id := made.fields["decision"].(string)
-		d, err := recordOf(t, log, core).Decision(t.Context(), log, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(recordOf(t, log, core).Decision(t.Context(), log, id))(t)
 		asked := map[any]bool{}
 		deciders := map[any]bool{id: true}
 		var want []string
@@ -232,22 +208,15 @@ func TestEndFollowsFromDecision(t *testing.T) {
 			other := e
 			other.Campaign = "other"
 			other.ID = fmt.Sprint("other", n)
-			if _, err := shared.Append(t.Context(), "other", n, other); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(shared.Append(t.Context(), "other", n, other))(t)
 			n++
 		}
-		if _, err := shared.Append(t.Context(), name, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(shared.Append(t.Context(), name, e.Sequence-1, e))(t)
 		if p, err := events.Decode(e); err == nil && e.Kind == events.KindDecisionMade {
 			last = p.(*events.DecisionMade).Decision
 		}
 	}
-	d, err := recordOf(t, shared, core).Decision(t.Context(), shared, last)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(recordOf(t, shared, core).Decision(t.Context(), shared, last))(t)
 	if d.Decision.Action != events.ActionStop || len(d.Followed) == 0 ||
 		!strings.Contains(string(d.Followed[0]), string(events.KindCampaignCompleted)) {
 		t.Errorf("after the decision to %s there followed %s", d.Decision.Action, d.Followed)
@@ -259,14 +228,9 @@ func TestEndFollowsFromDecision(t *testing.T) {
 func TestDecisionInWords(t *testing.T) {
 	log, core := choosing(t)
 	asked := slices.IndexFunc(core.State().Questions, func(q campaign.Question) bool { return q.Decision != "" })
-	d, err := recordOf(t, log, core).Decision(t.Context(), log, core.State().Questions[asked].Decision)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(recordOf(t, log, core).Decision(t.Context(), log, core.State().Questions[asked].Decision))(t)
 	var text strings.Builder
-	if err := d.Write(&text, how); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Write(&text, how))
 	for _, want := range []string{
 		"which of two candidates is better", "\nCandidates\n", "A ", "B ", "  * ", "predicted value",
 		"\nWhat each parameter does (Shapley values)\n", "base + sum", "\nModels\n", "\nWhat followed\n", " prefers ",
@@ -276,14 +240,9 @@ func TestDecisionInWords(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text.String())
 		}
 	}
-	took, err := recordOf(t, log, core).Decision(t.Context(), log, d.Chose)
-	if err != nil {
-		t.Fatal(err)
-	}
+	took := must.Get(recordOf(t, log, core).Decision(t.Context(), log, d.Chose))(t)
 	text.Reset()
-	if err := took.Write(&text, how); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, took.Write(&text, how))
 	if want := "; what was weighed then: explain " + d.Decision.Decision; !strings.Contains(text.String(), want) {
 		t.Errorf("%q is not in\n%s", want, text.String())
 	}
@@ -308,16 +267,11 @@ func TestNoDecisionBehind(t *testing.T) {
 // status returns how a campaign stands, as data and in words.
 func status(t *testing.T, core *engine.Core, running string) (*view.Status, string) {
 	t.Helper()
-	st, err := view.StatusOf(t.Context(), core, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(view.StatusOf(t.Context(), core, nil))(t)
 	var text strings.Builder
 	now := time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 	around := view.Around{Running: running, NeedsPerson: st.NeedsPerson(how, true), Store: "x.campaign", Now: now}
-	if err := st.Write(&text, around, how); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, st.Write(&text, around, how))
 	return st, text.String()
 }
 
@@ -459,9 +413,7 @@ func TestOthersCannotForgeLines(t *testing.T) {
 	_, text := status(t, core, forged)
 	var predictions strings.Builder
 	mean := []view.Prediction{{Parameters: salt(3), Outside: "salt = 3\nFORGED", Mean: ptr(1.0), SD: ptr(0.5)}}
-	if err := view.WritePredictions(&predictions, &def.Definition, mean); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, view.WritePredictions(&predictions, &def.Definition, mean))
 	if !strings.Contains(predictions.String(), "outside the space: salt = 3") {
 		t.Errorf("the table does not say what is outside:\n%s", predictions.String())
 	}
@@ -525,10 +477,7 @@ func TestAnsweredByPeople(t *testing.T) {
 // Law: a list in a status is a list where there is nothing in it, as programs read it.
 func TestStatusListsAreLists(t *testing.T) {
 	st, _ := status(t, fold(t, byHand()), "")
-	text, err := json.Marshal(st.Document())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(st.Document()))(t)
 	for _, name := range []string{"trust", "open", "questions", "expired", "excluded"} {
 		if !strings.Contains(string(text), `"`+name+`":[]`) {
 			t.Errorf("%s is no empty list in %s", name, text)
@@ -540,15 +489,9 @@ func TestStatusListsAreLists(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	log, core := choosing(t)
 	st, _ := status(t, core, "")
-	d, err := recordOf(t, log, core).Decision(t.Context(), log, "d1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	suggestion, err := view.Suggest(t.Context(), core, log,
-		engine.Suggestion{Experiments: core.State().Experiments[:1]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(recordOf(t, log, core).Decision(t.Context(), log, "d1"))(t)
+	suggestion := must.Get(view.Suggest(t.Context(), core, log,
+		engine.Suggestion{Experiments: core.State().Experiments[:1]}))(t)
 	methods := view.Methods(builtin.Registry())
 	cobol := slices.IndexFunc(methods, func(m view.Method) bool { return m.Name == "cobol" })
 	for name, c := range map[string]struct {
@@ -562,14 +505,9 @@ func TestDocuments(t *testing.T) {
 		"method":     {methods[cobol], "asks expert instrument name policy source summary"},
 		"prediction": {view.Prediction{}, "belief parameters"},
 	} {
-		text, err := json.Marshal(c.document)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(c.document))(t)
 		var fields map[string]any
-		if err := json.Unmarshal(text, &fields); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, &fields))
 		if name == "decision" {
 			delete(fields, "best_measured") // it has it with a plane alone
 		}
@@ -587,14 +525,8 @@ func TestPredictions(t *testing.T) {
 		t.Errorf("before any result: %v", err)
 	}
 	_, core := choosing(t)
-	predictor, err := view.NewPredictor(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
-	summary, err := core.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	predictor := must.Get(view.NewPredictor(t.Context(), core))(t)
+	summary := must.Get(core.Summarize(t.Context()))(t)
 	p, err := predictor.Predict(t.Context(), summary.BestByModel.Parameters)
 	if err != nil || math.Abs(*p.Mean-summary.BestByModel.Mean) > 1e-9*math.Abs(*p.Mean) || p.Outside != "" {
 		t.Errorf("the best is predicted %+v, %v; the summary says %v", p, err, summary.BestByModel.Mean)
@@ -609,9 +541,7 @@ func TestPredictions(t *testing.T) {
 		t.Errorf("beyond %s it says %q, %v", first.Name, p.Outside, err)
 	}
 	var text strings.Builder
-	if err := view.WritePredictions(&text, core.State().Definition, []view.Prediction{p}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, view.WritePredictions(&text, core.State().Definition, []view.Prediction{p}))
 	if lines := strings.Split(text.String(), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "score by") {
 		t.Errorf("the table is\n%s", text.String())
 	}
@@ -656,15 +586,10 @@ func TestSuggestionInWords(t *testing.T) {
 		asksToLabel("q1", "ada", ""),
 	)
 	write := func(suggested engine.Suggestion) string {
-		s, err := view.Suggest(t.Context(), core, memlog.New(), suggested)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(view.Suggest(t.Context(), core, memlog.New(), suggested))(t)
 		var text strings.Builder
 		by := view.Showing{Question: terminal.Show, Clause: clause, How: how}
-		if err := s.Write(&text, by); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Write(&text, by))
 		return text.String()
 	}
 	experiments := core.State().Experiments

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -38,15 +39,9 @@ instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.0
 func TestDecisionOfSeveralQuantities(t *testing.T) {
 	for _, objective := range []string{"{maximize: conductivity}", "{tradeoff: [{maximize: conductivity}, {minimize: viscosity}]}", "{maximize: conductivity/viscosity}"} {
 		source := strings.Replace(boxFile, "{maximize: conductivity}", objective, 1)
-		file, err := campaignfile.Parse(builtin.Registry(), "box.yaml", []byte(source))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "box.yaml", []byte(source)))(t)
 		log := memlog.New()
-		core, err := studytest.Simulate(t.Context(), log, file.Definition)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(studytest.Simulate(t.Context(), log, file.Definition))(t)
 		d, err := recordOf(t, log, core).Decision(t.Context(), log, events.DecisionID(core.State().Decisions))
 		if err != nil {
 			t.Fatal(err)
@@ -75,9 +70,7 @@ func TestDecisionOfSeveralQuantities(t *testing.T) {
 			}
 		}
 		var b strings.Builder
-		if err := d.Write(&b, how); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Write(&b, how))
 		text := b.String()
 		for _, want := range []string{"conductivity: rbf kernel on ", "viscosity: rbf kernel on ", "(Shapley values)", "feasible"} {
 			if !strings.Contains(text, want) {
@@ -95,18 +88,9 @@ func TestDecisionOfSeveralQuantities(t *testing.T) {
 // they stood.
 func TestPredictionListsEveryQuantity(t *testing.T) {
 	source := strings.Replace(boxFile, "scale: log}", "scale: log}\n  - {name: price, unit: EUR/kg, from: 2*lipf6}", 1)
-	file, err := campaignfile.Parse(builtin.Registry(), "box.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), file.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
-	predictor, err := view.NewPredictor(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "box.yaml", []byte(source)))(t)
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), file.Definition))(t)
+	predictor := must.Get(view.NewPredictor(t.Context(), core))(t)
 	p, err := predictor.Predict(t.Context(), definition.Point{
 		"lipf6": definition.Number(1.5), "ec": definition.Number(0.4), "dmc": definition.Number(0.5),
 	})

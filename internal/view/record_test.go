@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -20,19 +21,13 @@ import (
 // recordOf is the record of a campaign at the end of a log.
 func recordOf(t *testing.T, log events.Log, core *engine.Core) *view.Record {
 	t.Helper()
-	r, err := view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name))(t)
 	return r
 }
 
 func digest(t *testing.T, core *engine.Core) string {
 	t.Helper()
-	d, err := core.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(core.Digest())(t)
 	return d
 }
 
@@ -99,14 +94,8 @@ func TestRecordAtAnyEvent(t *testing.T) {
 			}
 			readers.Wait()
 			for _, at := range []int{len(all) / 3, len(all) / 2, len(all) / 3} {
-				core, err := r.At(t.Context(), log, events.Sequence(at))
-				if err != nil {
-					t.Fatal(err)
-				}
-				want, err := core.Clone().Summarize(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				core := must.Get(r.At(t.Context(), log, events.Sequence(at)))(t)
+				want := must.Get(core.Clone().Summarize(t.Context()))(t)
 				if got, err := r.Summary(t.Context(), core); err != nil || !reflect.DeepEqual(got, want) {
 					t.Errorf("the summary after event %d is %+v, want %+v: %v", at, got, want, err)
 				}
@@ -122,35 +111,21 @@ func TestRecordAtAnyEvent(t *testing.T) {
 // events before, and get what a fold of their own gives. The race detector finds what the
 // copies share.
 func TestReadersAtTheSameTime(t *testing.T) {
-	def, err := studytest.Define("branin", 4, 0, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 4, 0, func(def *definition.Campaign) {
 		def.Policy = definition.Policy{Duel: duel.MRLPF{}.Choice()}
 		def.Budget = definition.Budget{Comparisons: 6}
-	}, studytest.WithExpert(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, studytest.WithExpert(2)))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	r := recordOf(t, log, core)
 	var readers sync.WaitGroup
 	begin := make(chan struct{})
 	for n := range events.Sequence(4) { // two readers of one state, and two of an earlier one
 		at := core.State().Sequence - n/2
 		alone := engine.NewCore(builtin.Registry())
-		if err := alone.Forward(t.Context(), log, def.Name, at); err != nil {
-			t.Fatal(err)
-		}
-		want, err := alone.Summarize(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		own, err := r.At(t.Context(), log, at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, alone.Forward(t.Context(), log, def.Name, at))
+		want := must.Get(alone.Summarize(t.Context()))(t)
+		own := must.Get(r.At(t.Context(), log, at))(t)
 		readers.Go(func() {
 			<-begin
 			got, err := own.Summarize(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -25,10 +26,7 @@ var (
 // storeOf is a store of its own with some events of a campaign, under a name.
 func storeOf(t *testing.T, name string, all ...events.Event) events.Store {
 	t.Helper()
-	s, err := store.Open(t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(t.TempDir(), store.Options{}))(t)
 	t.Cleanup(func() { s.Close() })
 	grow(t, s, name, all...)
 	return s
@@ -37,21 +35,13 @@ func storeOf(t *testing.T, name string, all ...events.Event) events.Store {
 func grow(t *testing.T, s events.Store, name string, all ...events.Event) {
 	t.Helper()
 	for _, e := range all {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		if defined, ok := payload.(*events.CampaignDefined); ok {
 			defined.Definition.Name = name
 		}
-		again, err := events.New(name, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(events.New(name, payload))(t)
 		again.Time, again.Actor, again.Simulated = e.Time, e.Actor, e.Simulated
-		if _, err := s.Append(t.Context(), name, events.AnySequence, again); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Append(t.Context(), name, events.AnySequence, again))(t)
 	}
 }
 
@@ -135,9 +125,7 @@ func TestSnapshotsAreACache(t *testing.T) {
 			if key == own.Key {
 				changes = changes[1:]
 			}
-			if err := s.SetValues(t.Context(), changes...); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.SetValues(t.Context(), changes...))
 		}
 	}
 	last := events.Sequence(len(all))
@@ -148,10 +136,7 @@ func TestSnapshotsAreACache(t *testing.T) {
 		{"of another build", put(len(all), func([]byte) []byte { return of(otherBuild, name, all...) }), 0},
 		{"of another history", put(half, func([]byte) []byte { return of(thisBuild, name, other[:half]...) }), 0},
 		{"of an event past the log", put(len(all)+1, func([]byte) []byte {
-			stopped, err := events.New(name, &events.NoteAdded{Text: "past the log"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			stopped := must.Get(events.New(name, &events.NoteAdded{Text: "past the log"}))(t)
 			stopped.Time, stopped.Actor = all[len(all)-1].Time, "person:ada"
 			return of(thisBuild, name, append(slices.Clone(all), stopped)...)
 		}), 0},
@@ -176,9 +161,7 @@ func TestSnapshotsAreACache(t *testing.T) {
 			put(half, func([]byte) []byte { return of(thisBuild, name, all[:half]...) })(s)
 			key := valuesOf(t, s)[0].Key
 			newer := key[:strings.LastIndex(key, "/")+1] + fmt.Sprintf("%020d", len(all))
-			if err := s.SetValues(t.Context(), events.KeyValue{Key: newer, Value: []byte("?")}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.SetValues(t.Context(), events.KeyValue{Key: newer, Value: []byte("?")}))
 		}, events.Sequence(half)},
 	}
 	for i := range 40 {
@@ -234,9 +217,7 @@ func sameForAllOf(
 			t.Fatal(what, err)
 		}
 		want := engine.NewCore(builtin.Registry())
-		if err := want.Forward(t.Context(), s, name, at); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, want.Forward(t.Context(), s, name, at))
 		if digest(t, got) != digest(t, want) {
 			t.Errorf("%s: event %d is not as a fold has it", what, at)
 		}
@@ -246,10 +227,7 @@ func sameForAllOf(
 		t.Errorf("%s: the end is not as a fold has it: %v", what, err)
 	}
 	id := events.DecisionID(want.State().Decisions)
-	folded, err := view.FoldRecord(t.Context(), builtin.Registry(), s, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folded := must.Get(view.FoldRecord(t.Context(), builtin.Registry(), s, name))(t)
 	d1, err1 := r.Decision(t.Context(), s, id)
 	d2, err2 := folded.Decision(t.Context(), s, id)
 	if err1 != nil || err2 != nil || inJSON(t, d1) != inJSON(t, d2) {
@@ -269,10 +247,7 @@ func whole(t *testing.T, core *engine.Core) string {
 
 func inJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 
@@ -328,9 +303,7 @@ func TestSnapshotsAreThinned(t *testing.T) {
 		grow(t, s, name, e)
 		r.Take(e)
 		for range 2 {
-			if err := kept.Write(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, kept.Write(t.Context(), r))
 		}
 		all := valuesOf(t, s)
 		if want := min(2, int(e.Sequence)); len(all) != want || !strings.HasSuffix(all[want-1].Key, fmt.Sprintf("/%020d", e.Sequence)) {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
@@ -23,28 +24,16 @@ import (
 // surveyed simulates a campaign and surveys it.
 func surveyed(t *testing.T, source string) (*engine.Core, *view.Survey) {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "file.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), file.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := view.NewSurvey(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "file.yaml", []byte(source)))(t)
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), file.Definition))(t)
+	s := must.Get(view.NewSurvey(t.Context(), core))(t)
 	return core, s
 }
 
 // example reads a file of the examples.
 func example(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", name)))(t)
 	return strings.Replace(string(text), "experiments: 30", "experiments: 10", 1)
 }
 
@@ -57,16 +46,10 @@ func near(got *float64, v float64) bool {
 // quantity and for the probability that constraints are kept.
 func TestSurveyIsWhatIsPredicted(t *testing.T) {
 	core, s := surveyed(t, boxFile)
-	predictor, err := view.NewPredictor(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
+	predictor := must.Get(view.NewPredictor(t.Context(), core))(t)
 	check := func(what string, g *view.Grid, node int, at definition.Point) {
 		t.Helper()
-		p, err := predictor.Predict(t.Context(), at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(predictor.Predict(t.Context(), at))(t)
 		want := []float64{*p.Mean, p.Quantities[1].Mean, p.Feasible.Probability}
 		for l, mean := range want {
 			if !near(g.Mean[l][node], mean) {
@@ -155,14 +138,8 @@ func TestSurveyOfAMixture(t *testing.T) {
 // parameter does nothing that one has next to none; the others' bounds hold their value. It depends on the log alone.
 func TestImportance(t *testing.T) {
 	_, s := surveyed(t, strings.Replace(boxFile, "budget: {experiments: 8}", "budget: {experiments: 16}", 1))
-	first, err := s.Importance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := s.Importance(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(s.Importance(t.Context()))(t)
+	again := must.Get(s.Importance(t.Context()))(t)
 	a, _ := json.Marshal(first)
 	b, _ := json.Marshal(again)
 	if string(a) != string(b) {
@@ -192,25 +169,11 @@ func TestImportance(t *testing.T) {
 }
 
 func BenchmarkImportance(b *testing.B) {
-	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "mixture.yaml"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), "file.yaml", text)
-	if err != nil {
-		b.Fatal(err)
-	}
-	core, err := studytest.Simulate(b.Context(), memlog.New(), file.Definition)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := view.NewSurvey(b.Context(), core)
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("..", "..", "examples", "mixture.yaml")))(b)
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "file.yaml", text))(b)
+	core := must.Get(studytest.Simulate(b.Context(), memlog.New(), file.Definition))(b)
+	s := must.Get(view.NewSurvey(b.Context(), core))(b)
 	for b.Loop() {
-		if _, err := s.Importance(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Importance(b.Context()))(b)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -38,10 +39,7 @@ func TestTimelineGoesOn(t *testing.T) {
 	var reasons []string
 	story := view.NewStory(nil)
 	for _, e := range all {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		lines = append(lines, view.Line{
 			Sequence: e.Sequence, Position: e.Position, Time: e.Time, Entry: story.Entry(e, payload),
 		})
@@ -56,9 +54,7 @@ func TestTimelineGoesOn(t *testing.T) {
 	r := view.NewRecord(builtin.Registry(), name, new(view.Past))
 	kept := make(map[int]*view.Timeline) // by the events that there were
 	for i, e := range all {
-		if _, err := log.Append(t.Context(), name, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), name, e.Sequence-1, e))(t)
 		r.Take(e)
 		if i%7 != 0 && i != len(all)-1 {
 			continue
@@ -67,10 +63,7 @@ func TestTimelineGoesOn(t *testing.T) {
 			r.Rest()
 			r.Rest()
 		}
-		got, err := r.Timeline(t.Context(), log)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(r.Timeline(t.Context(), log))(t)
 		kept[i+1] = got
 	}
 	for n, got := range kept {
@@ -130,28 +123,19 @@ func TestRecordAtBeginsWithSnapshot(t *testing.T) {
 				t.Fatal(e.Sequence, err)
 			}
 		}
-		if err := snapshots.Write(t.Context(), own); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, snapshots.Write(t.Context(), own))
 		if damaged {
 			older.Value = slices.Clone(older.Value)
 			older.Value[len(older.Value)/2] ^= 1
-			if err := s.SetValues(t.Context(), older); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.SetValues(t.Context(), older))
 		}
 		r := view.NewRecord(builtin.Registry(), name, new(view.Past))
 		view.NewSnapshots(s, thisBuild).Restore(t.Context(), r)
 		for _, at := range []events.Sequence{events.Sequence(third), events.Sequence(2 * third), 5} {
 			seen := &reads{Log: s}
-			got, err := r.At(t.Context(), seen, at)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(r.At(t.Context(), seen, at))(t)
 			want := engine.NewCore(builtin.Registry())
-			if err := want.Forward(t.Context(), s, name, at); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, want.Forward(t.Context(), s, name, at))
 			if digest(t, got) != digest(t, want) {
 				t.Errorf("damaged %t: event %d is not as a fold has it", damaged, at)
 			}

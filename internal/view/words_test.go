@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -55,9 +56,7 @@ func TestStarMarksTheChosen(t *testing.T) {
 	stars := func() (names []string) {
 		t.Helper()
 		var text strings.Builder
-		if err := d.Write(&text, how); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Write(&text, how))
 		for name := range strings.FieldsSeq(text.String()) {
 			names = append(names, name)
 		}
@@ -95,9 +94,7 @@ func TestWhoseBelief(t *testing.T) {
 		t.Helper()
 		p.Parameters = salt(1)
 		var text strings.Builder
-		if err := view.WritePredictions(&text, &def, []view.Prediction{p}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, view.WritePredictions(&text, &def, []view.Prediction{p}))
 		return text.String()
 	}
 	one := write(view.Prediction{Belief: interval(1, 2)})

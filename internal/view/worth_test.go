@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
@@ -39,33 +40,22 @@ func TestTrustInWords(t *testing.T) {
 // A decision for which answers were measurements says what they are worth, what each model expects, and which of them
 // moved it or that they did not; and where nobody is asked, why.
 func TestDecisionByAnswers(t *testing.T) {
-	def, err := studytest.Define("branin", 4, 8, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 4, 8, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy = definition.Policy{Trust: answers.Answers{}.Choice(), Handover: answers.Worth{Least: ptr(50.0)}.Choice()}
 		def.Initial.Labels, def.Initial.Estimates = ptr(0), ptr(12)
 		studytest.SimulatedExpert(def, 0, func(s *simulated.Settings) { s.Correlation = ptr(0.9) })
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	aided, named := 0, 0
 	for i := range core.State().Decisions {
-		d, err := recordOf(t, log, core).Decision(t.Context(), log, events.DecisionID(i+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(recordOf(t, log, core).Decision(t.Context(), log, events.DecisionID(i+1)))(t)
 		if d.Decision.Action != events.ActionRun || d.Decision.Chosen != policies.Aided {
 			continue
 		}
 		aided++
 		var b strings.Builder
-		if err := d.Write(&b, how); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, d.Write(&b, how))
 		for _, want := range []string{"of a measurement: ", "(12 answers)", "with the experts' answers", "of the model that proposed it", "Nobody is asked: "} {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s does not say %q:\n%s", d.Decision.Decision, want, b.String())
@@ -80,10 +70,7 @@ func TestDecisionByAnswers(t *testing.T) {
 	}
 	// What is predicted is said of both models. At what was measured, answers that agree with the objective leave less
 	// unknown.
-	predictor, err := view.NewPredictor(t.Context(), core)
-	if err != nil {
-		t.Fatal(err)
-	}
+	predictor := must.Get(view.NewPredictor(t.Context(), core))(t)
 	for _, x := range core.State().Experiments {
 		p, err := predictor.Predict(t.Context(), x.Parameters)
 		if err != nil || p.WithAnswers == nil || p.WithAnswers.SD > *p.SD || p.WithAnswers.Mean == *p.Mean {

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/next"
@@ -34,22 +35,14 @@ func decisions(t *testing.T, changes ...func(*definition.Campaign)) (made []even
 // all simulates a campaign of so many experiments and returns its decisions.
 func all(t *testing.T, experiments int, changes ...func(*definition.Campaign)) (made []events.DecisionMade) {
 	t.Helper()
-	def, err := studytest.Define("branin", 4, experiments, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 4, experiments, changes...))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		if d, ok := payload.(*events.DecisionMade); ok {
 			made = append(made, *d)
 		}
@@ -230,14 +223,8 @@ func TestInitialRankings(t *testing.T) {
 			def.Policy = definition.Policy{Next: next.LogEI{}.Choice(), Trust: s.Choice()}
 			def.Initial.Comparisons = ptr(3)
 		}
-		def, err := studytest.Define("branin", 4, 6, rank)
-		if err != nil {
-			t.Fatal(err)
-		}
-		core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		def := must.Get(studytest.Define("branin", 4, 6, rank))(t)
+		core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
 		questions := core.State().Questions
 		if len(questions) != 3 {
 			t.Errorf("%d questions, want 3", len(questions))

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -40,22 +41,14 @@ func knowing(conductivity, viscosity float64) string {
 // course runs the campaign of a file and returns the decisions that run an experiment.
 func course(t *testing.T, text string) (made []events.DecisionMade) {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text)))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, file.Definition); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, file.Definition))(t)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
 			made = append(made, *d)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
@@ -22,32 +23,14 @@ func TestSlopesOfTheImprovement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+	v := must.Get(core.View(t.Context()))(t)
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 	known := v.Preferences[0].Outcomes
-	preferences, err := p.Preferences(t.Context(), known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	expecting, err := v.Objective().Fantasize(t.Context(), [][]float64{{0.3, 0.4, 0.9}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := bope.Improvement(p, known, preferences).Compose(
-		next.Several{Problem: p, Objective: expecting, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	preferences := must.Get(p.Preferences(t.Context(), known))(t)
+	expecting := must.Get(v.Objective().Fantasize(t.Context(), [][]float64{{0.3, 0.4, 0.9}}))(t)
+	f := must.Get(bope.Improvement(p, known, preferences).Compose(
+		next.Several{Problem: p, Objective: expecting, Seed: 3}))(t)
 	const h = 1e-5
 	for _, x := range [][]float64{{0.2, 0.3, 0.5}, {0.31, 0.1, 0.95}, {0.7, 0.6, 0.2}} {
 		grad := make([]float64, len(x))

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/trust"
@@ -38,14 +39,8 @@ func after(t *testing.T, policy definition.Policy) situation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+	view := must.Get(core.View(t.Context()))(t)
 	s := situation{def, view, 7}
 	state := *s.view.Campaign
 	state.Decisions++ // the one that asks what follows
@@ -67,14 +62,8 @@ func (s *situation) asked(status campaign.QuestionStatus, label events.Label, at
 // decide makes the decision.
 func (s *situation) decide(t *testing.T) policies.Decision {
 	t.Helper()
-	p, err := builtin.Registry().Methods.New(s.def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := p.Decide(t.Context(), s.view, s.seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(builtin.Registry().Methods.New(s.def))(t)
+	d := must.Get(p.Decide(t.Context(), s.view, s.seed))(t)
 	return d
 }
 

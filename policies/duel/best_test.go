@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/dueling"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -19,10 +20,7 @@ import (
 // lost, the earliest of equals; by this expert's answers to pairs alone.
 func TestMostWins(t *testing.T) {
 	def := taste(t, rules()["random-duels"])
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	a, b, c, d := at(0.1, 0), at(0.2, 0), at(0.3, 0), at(0.4, 0)
 	question := func(order []int, points ...definition.Point) campaign.Question {
 		q := campaign.Question{
@@ -55,10 +53,7 @@ func TestMostWins(t *testing.T) {
 			with(question([]int{0, 1}, a, b), func(q *campaign.Question) { q.Form = events.FormLabel }),
 			question([]int{0, 1, 2}, a, b, c), question([]int{1, 0}, c, d)}, d, 1},
 	} {
-		rule, err := duel.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must.Get(duel.New(def))(t)
 		best, ok, err := rule.Best(t.Context(), duel.Input{Space: sp, Questions: test.questions, Expert: "ada"})
 		if err != nil || ok != (test.best != nil) || ok && (sp.Format(best.Parameters) != sp.Format(test.best) || best.Utility != test.score || best.Expert != "ada") {
 			t.Errorf("%s: %+v, %v, %v; want %v with %v", test.name, best, ok, err, test.best, test.score)
@@ -94,10 +89,7 @@ func TestBestIsTheHiddenBest(t *testing.T) {
 					q.Answer.Order = []int{1, 0}
 				}
 			}
-			rule, err := duel.New(def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rule := must.Get(duel.New(def))(t)
 			best, ok, err := rule.Best(t.Context(), in)
 			if err != nil || !ok || in.Space.Format(best.Parameters) != in.Space.Format(list[hidden]) {
 				t.Errorf("%s: the best is %v (%v, %v), want %v", name, best.Parameters, ok, err, list[hidden])
@@ -110,10 +102,7 @@ func TestBestIsTheHiddenBest(t *testing.T) {
 func TestRulesSayWhy(t *testing.T) {
 	for name, p := range rules() {
 		def := taste(t, p)
-		rule, err := duel.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must.Get(duel.New(def))(t)
 		if said := propose(t, rule, input(t, def, nil)); said.Reason == "" {
 			t.Errorf("%s gives no reason", name)
 		}
@@ -139,14 +128,8 @@ func TestMemoryDecidesNothing(t *testing.T) {
 		} {
 			in := input(t, def, compared)
 			in.Space = sp
-			best, _, err := rule.Best(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, _, err := newRule(t, def).Best(t.Context(), in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			best, _ := must.Get2(rule.Best(t.Context(), in))(t)
+			want, _ := must.Get2(newRule(t, def).Best(t.Context(), in))(t)
 			asked, fresh := propose(t, rule, in), propose(t, newRule(t, def), in)
 			if in.Space.Format(best.Parameters) != in.Space.Format(want.Parameters) || asked.Reason != fresh.Reason ||
 				in.Space.Format(asked.Candidates[0].Parameters) != in.Space.Format(fresh.Candidates[0].Parameters) {
@@ -158,10 +141,7 @@ func TestMemoryDecidesNothing(t *testing.T) {
 
 func newRule(t *testing.T, def definition.Campaign) *duel.Rule {
 	t.Helper()
-	rule, err := duel.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must.Get(duel.New(def))(t)
 	return rule
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -30,10 +31,7 @@ func rules() map[string]definition.Policy {
 // ruleOf returns the rule of a definition.
 func ruleOf(t *testing.T, def definition.Campaign) *duel.Rule {
 	t.Helper()
-	r, err := duel.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(duel.New(def))(t)
 	return r
 }
 
@@ -57,16 +55,11 @@ func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point
 	t.Helper()
 	bounded := def
 	bounded.Excluded = append(bounded.Excluded, refused...)
-	sp, err := space.New(bounded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(bounded))(t)
 	p := preference.New()
 	p.Configure(builtin.Registry().Methods.Needs(def).Preference)
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	apply(&events.CampaignDefined{Definition: def})
 	in := duel.Input{Space: sp, Expert: "ada", Seed: 3}
@@ -81,15 +74,10 @@ func input(t *testing.T, def definition.Campaign, compared [][2]definition.Point
 		})
 	}
 	if p.Stale("ada") {
-		fit, err := p.Fit(t.Context(), "ada", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(p.Fit(t.Context(), "ada", 1))(t)
 		apply(&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit})
 	}
-	if in.Model, err = p.Model(t.Context(), "ada"); err != nil {
-		t.Fatal(err)
-	}
+	in.Model = must.Get(p.Model(t.Context(), "ada"))(t)
 	return in
 }
 
@@ -173,9 +161,7 @@ func TestAllTakenBack(t *testing.T) {
 					&events.CampaignDefined{Definition: def},
 					&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &in.Model.Fit},
 				} {
-					if err := taken.Apply(events.Event{}, payload); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, taken.Apply(events.Event{}, payload))
 				}
 				var err error
 				if in.Model, err = taken.Model(t.Context(), "ada"); err != nil {
@@ -211,10 +197,7 @@ func TestRefusalKeepsComparisons(t *testing.T) {
 func TestRefusalOfHalfKeepsComparisons(t *testing.T) {
 	for _, name := range []string{"mr-lpf", "maxmin-lcb"} {
 		def := taste(t, rules()[name])
-		design, err := input(t, def, nil).Space.Design(definition.DesignSobol, 256, def.Seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		design := must.Get(input(t, def, nil).Space.Design(definition.DesignSobol, 256, def.Seed))(t)
 		var left []definition.Point
 		for _, p := range design {
 			if a, _ := p["a"].Float(); a > 0.6 {

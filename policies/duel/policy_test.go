@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/preference"
@@ -47,10 +48,7 @@ func together(t *testing.T, p definition.Policy, candidates ...definition.Point)
 // prefers.
 func decided(t *testing.T, def definition.Campaign, change func(*policies.View), questions ...campaign.Question) policies.Decision {
 	t.Helper()
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	n := len(def.Experts)
 	view := policies.View{
 		Campaign: &campaign.State{Definition: &def, Questions: questions}, Space: sp,
@@ -59,14 +57,8 @@ func decided(t *testing.T, def definition.Campaign, change func(*policies.View),
 	if change != nil {
 		change(&view)
 	}
-	p, err := builtin.Registry().Methods.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := p.Decide(t.Context(), view, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(builtin.Registry().Methods.New(def))(t)
+	d := must.Get(p.Decide(t.Context(), view, 7))(t)
 	return d
 }
 
@@ -251,10 +243,7 @@ func TestDefaults(t *testing.T) {
 	} {
 		def := taste(t, definition.Policy{Duel: c.choice})
 		def.Model.Utility, def.Initial.Comparisons, def.Policy.Duel = c.model, nil, c.choice
-		settings, err := builtin.Registry().Methods.Settings(def.Policy, policies.Duel)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settings := must.Get(builtin.Registry().Methods.Settings(def.Policy, policies.Duel))(t)
 		settings.Complete(&def)
 		if want := definition.NewChoice(c.choice.Name, settings); !want.Equal(definition.NewChoice(c.choice.Name, raw(c.want))) {
 			t.Errorf("%s: %+v, want %s", c.name, want, c.want)
@@ -306,9 +295,7 @@ func TestWhatADefinitionLacks(t *testing.T) {
 		ruleOf(t, def)
 		for _, setting := range names {
 			var settings map[string]any
-			if err := def.Policy.Duel.Decode(&settings); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, def.Policy.Duel.Decode(&settings))
 			delete(settings, setting)
 			changed := def
 			changed.Policy.Duel = definition.NewChoice(def.Policy.Duel.Name, settings)
@@ -343,9 +330,7 @@ func settingsText(t *testing.T, c definition.Choice) string {
 	t.Helper()
 	var text raw
 	var settings map[string]any
-	if err := c.Decode(&settings); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Decode(&settings))
 	for key, value := range settings {
 		if s, ok := value.(string); ok {
 			value = fmt.Sprintf("%q", s)

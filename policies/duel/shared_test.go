@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/duel"
 )
 
@@ -22,10 +23,7 @@ func TestRuleIsShared(t *testing.T) {
 			for n := range 3 {
 				in := input(t, def, compared[:n])
 				want := propose(t, ruleOf(t, def), in)
-				best, known, err := ruleOf(t, def).Best(t.Context(), in)
-				if err != nil {
-					t.Fatal(err)
-				}
+				best, known := must.Get2(ruleOf(t, def).Best(t.Context(), in))(t)
 				readers.Go(func() { reads(t, shared, in, want, best.Parameters, known) })
 			}
 			readers.Wait()

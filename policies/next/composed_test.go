@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
@@ -51,49 +52,35 @@ func benchOf(t *testing.T, text string, noise float64, underWay ...float64) (pol
 		}
 		rows = append(rows, studytest.Row{At: definition.Point{"x": definition.Number(x)}, Gave: gave})
 	}
-	v, err := studytest.ViewOf(t.Context(), bench+text, rows, func(quantity string) *events.ObjectiveFit {
+	v := must.Get(studytest.ViewOf(t.Context(), bench+text, rows, func(quantity string) *events.ObjectiveFit {
 		fit := &events.ObjectiveFit{Kernel: "matern52", Lengthscales: []float64{0.25}, OutputScale: 1, Noise: noise,
 			Shift: 1.5, Scale: 0.8, Observations: 6}
 		if of, ok := measure[quantity]; ok {
 			fit.Shift, fit.Scale, fit.Log = of[0], of[1], quantity == "v"
 		}
 		return fit
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var points [][]float64
 	for _, x := range underWay {
 		points = append(points, []float64{x})
 	}
-	expecting, err := v.Objective().Fantasize(t.Context(), points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expecting := must.Get(v.Objective().Fantasize(t.Context(), points))(t)
 	return v, expecting
 }
 
 // composeOf is what the campaign's rule makes of the models.
 func composeOf(t *testing.T, v policies.View, m *quantity.Model, seed uint64) (next.Composed, *seek.Problem, *seek.Standing) {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 	s := next.Several{Problem: p, Objective: m, Seed: seed}
 	if p.Aims != nil {
-		if s.Standing, err = p.Standing(); err != nil {
-			t.Fatal(err)
-		}
+		s.Standing = must.Get(p.Standing())(t)
 	}
 	rule := ruleOf(t, v.Campaign.Definition.Policy.Next).(next.Composer)
 	if !rule.Composes(p, m) {
 		t.Fatalf("%s does not work on the quantities", v.Campaign.Definition.Policy.Next.Name)
 	}
-	c, err := rule.Compose(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(rule.Compose(s))(t)
 	return c, p, s.Standing
 }
 

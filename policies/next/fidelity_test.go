@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -17,9 +18,7 @@ func cheaper(t *testing.T) *quantity.Model {
 	t.Helper()
 	p := quantity.New()
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	target := definition.Number(10)
 	apply(&events.CampaignDefined{Definition: definition.Campaign{
@@ -36,10 +35,7 @@ func cheaper(t *testing.T) *quantity.Model {
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "rbf", Lengthscales: []float64{events.Unscaled, 0.25}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 6,
 		Fidelity: &events.FidelityFit{C: 1, Delta: 0.4}}})
-	m, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context()))(t)
 	return m
 }
 
@@ -49,10 +45,7 @@ func cheaper(t *testing.T) *quantity.Model {
 func TestNoisyImprovementIsAtTheTarget(t *testing.T) {
 	m := cheaper(t)
 	pending := [][]float64{{0.1, 0.55}, {0.3, 0.2}}
-	expecting, err := m.Fantasize(t.Context(), pending)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expecting := must.Get(m.Fantasize(t.Context(), pending))(t)
 	f := acquisitionOf(t, next.LogNEI{}.Choice(), expecting, 3)
 	for _, x := range []float64{0.25, 0.55, 0.6, 0.95} {
 		at := []float64{1, x}

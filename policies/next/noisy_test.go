@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -19,9 +20,7 @@ func noisy(t *testing.T, sd float64) *quantity.Model {
 	t.Helper()
 	p := quantity.New()
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	apply(&events.CampaignDefined{Definition: definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
@@ -33,19 +32,13 @@ func noisy(t *testing.T, sd float64) *quantity.Model {
 	}
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "matern52", Lengthscales: []float64{0.25}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 6}})
-	m, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context()))(t)
 	return m
 }
 
 func acquisitionOf(t *testing.T, c definition.Choice, m *quantity.Model, seed uint64) next.Acquisition {
 	t.Helper()
-	f, err := ruleOf(t, c).Acquisition(m, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(ruleOf(t, c).Acquisition(m, seed))(t)
 	return f
 }
 
@@ -74,10 +67,7 @@ func improvement(joint *gp.Joint, n int) (mean, se float64) {
 // the improvement on the best posterior mean; and so also where the model knows more than its measurements.
 func TestNoisyImprovementIsItsDefinition(t *testing.T) {
 	m := noisy(t, 0.4)
-	known, err := m.Conditioned().Given([][]float64{{0.3}}, [][]float64{{-1.1}}, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	known := must.Get(m.Conditioned().Given([][]float64{{0.3}}, [][]float64{{-1.1}}, 0.1))(t)
 	pending := [][]float64{{0.55}, {0.02}}
 	differs := 0
 	for name, model := range map[string]*quantity.Model{"measured": m, "told more": m.Given(known)} {
@@ -86,9 +76,7 @@ func TestNoisyImprovementIsItsDefinition(t *testing.T) {
 			expecting := model
 			for _, x := range pending[:2*underWay] { // in two steps, as the second of two candidates is
 				tried = append(tried, x)
-				if expecting, err = expecting.Fantasize(t.Context(), [][]float64{x}); err != nil {
-					t.Fatal(err)
-				}
+				expecting = must.Get(expecting.Fantasize(t.Context(), [][]float64{x}))(t)
 			}
 			f := acquisitionOf(t, next.LogNEI{}.Choice(), expecting, 3)
 			plain := acquisitionOf(t, next.LogEI{}.Choice(), expecting, 3)
@@ -136,10 +124,7 @@ func TestNothingIsGainedTwice(t *testing.T) {
 	for _, noise := range []float64{0, 0.01, 0.4} {
 		m := noisy(t, noise)
 		elsewhere := acquisitionOf(t, next.LogNEI{}.Choice(), m, 3)([]float64{0.55}, nil)
-		expecting, err := m.Fantasize(t.Context(), [][]float64{{0.55}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		expecting := must.Get(m.Fantasize(t.Context(), [][]float64{{0.55}}))(t)
 		f := acquisitionOf(t, next.LogNEI{}.Choice(), expecting, 3)
 		for _, x := range append([][]float64{{0.55}}, m.X...) {
 			if got := f(x, nil); math.IsInf(got, 0) || math.IsNaN(got) || got < elsewhere+5 { // e⁻⁵ is 0.007

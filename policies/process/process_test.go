@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/shown"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/process"
@@ -56,10 +57,7 @@ func define(t *testing.T, task string, experiments int, changes ...func(*definit
 		two := 2
 		def.Initial.Experiments = &two
 	}}, changes...)
-	def, err := studytest.Define(task, 1, experiments, all...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define(task, 1, experiments, all...))(t)
 	return def
 }
 
@@ -67,16 +65,11 @@ func define(t *testing.T, task string, experiments int, changes ...func(*definit
 func run(t *testing.T, def definition.Campaign, p program) ([]*events.DecisionMade, []*events.MethodAnswered, *campaign.State) {
 	t.Helper()
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	if p != nil {
 		r.Method = p
 	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	made, said := told(t, log, def.Name)
 	audited(t, log, def.Name, len(said))
 	return made, said, r.Core().State()
@@ -89,10 +82,7 @@ func told(t *testing.T, log events.Log, name string) (made []*events.DecisionMad
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		switch p := payload.(type) {
 		case *events.DecisionMade:
 			if p.Action == events.ActionRun {
@@ -307,10 +297,7 @@ func TestCrashBetween(t *testing.T) {
 	log := memlog.New()
 	asked := 0
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := studytest.Runner(ctx, log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(ctx, log, def, nil))(t)
 	r.Method = program(func(methods.Question, shown.View) events.MethodAnswered {
 		if asked++; asked == 2 {
 			cancel() // the process is gone before it hears
@@ -324,18 +311,13 @@ func TestCrashBetween(t *testing.T) {
 	if len(before) != 1 {
 		t.Fatalf("%d answers are recorded", len(before))
 	}
-	again, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	again.Method = program(func(q methods.Question, _ shown.View) events.MethodAnswered {
 		a := at(8, float64(q.Seed%7))
 		a.Program = events.Program{Name: "test", Version: "2"} // it was updated meanwhile
 		return a
 	})
-	if err := again.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, again.Run(t.Context()))
 	made, said := told(t, log, def.Name)
 	if len(made) != 3 || len(said) != 3 || said[0].Program.Version != "1" || said[1].Program.Version != "2" {
 		t.Errorf("%d decisions on %d answers: %+v", len(made), len(said), said)
@@ -347,10 +329,7 @@ func TestCrashBetween(t *testing.T) {
 func TestNotCalledFor(t *testing.T) {
 	def := define(t, "branin", 5)
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	core := r.Core()
 	step, _, ok := engine.Consultation(core.At(engine.World{}))
 	if !ok {

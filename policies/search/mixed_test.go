@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/space"
@@ -25,10 +26,7 @@ func models(t *testing.T) uint64 {
 	if value == "" {
 		return 2
 	}
-	n, err := strconv.ParseUint(value, 10, 16)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.ParseUint(value, 10, 16))(t)
 	return n
 }
 
@@ -40,20 +38,11 @@ func TestNoneOfThousandsIsBetter(t *testing.T) {
 		for seed := range models(t) {
 			rng := rand.New(rand.NewPCG(seed, 9))
 			model := learned(t, m, sp, 25, rng)
-			model, err := model.Fantasize(t.Context(), compositions(t, m, sp, int(seed%3), rng))
-			if err != nil {
-				t.Fatal(err)
-			}
+			model = must.Get(model.Fantasize(t.Context(), compositions(t, m, sp, int(seed%3), rng)))(t)
 			others := compositions(t, m, sp, 3000, rng)
 			for _, rule := range acquisitions(t) {
-				f, err := rule.Acquisition(model, seed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				got, err := search.Minimize(t.Context(), sp, f, seed, model.X, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must.Get(rule.Acquisition(model, seed))(t)
+				got := must.Get(search.Minimize(t.Context(), sp, f, seed, model.X, nil))(t)
 				if x, err := sp.Encode(got.Point); err != nil || sp.Contains(got.Point) != nil || got.Value != f(x, nil) {
 					t.Fatalf("%s, %s: %v is worth %v: %v, %v", m.name, rule.Name(), got.Point, got.Value, err, sp.Contains(got.Point))
 				}
@@ -76,10 +65,7 @@ func TestNoPairOfThousandsIsBetter(t *testing.T) {
 		for seed := range models(t) {
 			rng := rand.New(rand.NewPCG(seed, 11))
 			f, screen, compared := preferred(t, m, sp, 25, rng)
-			first, second, err := search.MinimizePair(t.Context(), sp, f, screen, seed, compared)
-			if err != nil {
-				t.Fatal(err)
-			}
+			first, second := must.Get2(search.MinimizePair(t.Context(), sp, f, screen, seed, compared))(t)
 			for _, r := range []search.Result{first, second} {
 				if x, err := sp.Encode(r.Point); err != nil || !slices.Equal(x, r.X) || sp.Contains(r.Point) != nil || r.Value != f(first.X, second.X, nil, nil) {
 					t.Fatalf("%s: %v of a pair worth %v: %v, %v", m.name, r.Point, r.Value, err, sp.Contains(r.Point))
@@ -305,10 +291,7 @@ func TestPairsAreTwo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first, err := sp.Key(a.Point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(sp.Key(a.Point))(t)
 		if second, err := sp.Key(b.Point); err != nil || first == second {
 			t.Errorf("%s: the pair %v and %v, %v", m.name, a.Point, b.Point, err)
 		}
@@ -330,10 +313,7 @@ func TestMixedSearchesCanBeCancelled(t *testing.T) {
 	for _, m := range mixedSpaces() {
 		sp := open(t, m.def)
 		model := learned(t, m, sp, 10, rand.New(rand.NewPCG(1, 1)))
-		f, err := acquisitions(t)[0].Acquisition(model, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(acquisitions(t)[0].Acquisition(model, 1))(t)
 		all := 0
 		if _, err := search.Minimize(t.Context(), sp, func(x, grad []float64) float64 { all++; return f(x, grad) }, 1, nil, nil); err != nil {
 			t.Fatal(err)
@@ -362,21 +342,13 @@ func BenchmarkMinimize(b *testing.B) {
 	}
 	spaces := append(mixedSpaces(), mixedSpace{"box", box, func(rng *rand.Rand) definition.Point { return drawApart(box, rng) }})
 	for _, m := range spaces {
-		sp, err := space.New(m.def)
-		if err != nil {
-			b.Fatal(err)
-		}
+		sp := must.Get(space.New(m.def))(b)
 		for _, n := range []int{25, 200} {
 			model := learned(b, m, sp, n, rand.New(rand.NewPCG(1, 9)))
-			f, err := acquisitions(b)[0].Acquisition(model, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			f := must.Get(acquisitions(b)[0].Acquisition(model, 1))(b)
 			b.Run(fmt.Sprintf("%s/n=%d", m.name, n), func(b *testing.B) {
 				for seed := uint64(0); b.Loop(); seed++ {
-					if _, err := search.Minimize(b.Context(), sp, f, seed, model.X, nil); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(search.Minimize(b.Context(), sp, f, seed, model.X, nil))(b)
 				}
 			})
 		}

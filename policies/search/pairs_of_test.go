@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -17,7 +18,7 @@ func TestPairsOfWhatCanBeMade(t *testing.T) {
 		return definition.Parameter{Name: name, Min: &lo, Max: &hi}
 	}
 	equals := 2.073132 // the middle and hardly any other step of 0.001
-	sp, err := space.New(definition.Campaign{
+	sp := must.Get(space.New(definition.Campaign{
 		Parameters: []definition.Parameter{
 			{Name: "k", Values: []float64{0, 1}}, within("a"), within("b"), within("c"),
 		},
@@ -25,10 +26,7 @@ func TestPairsOfWhatCanBeMade(t *testing.T) {
 			{Terms: map[string]float64{"a": 1, "b": 1.414213, "c": 1.732051}, Equals: &equals},
 		},
 		Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.001, "b": 0.001, "c": 0.001}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	far, middle, other := []float64{0, 0, 1, 0.38}, []float64{0, 0.5, 0.5, 0.5}, []float64{1, 0.5, 0.5, 0.5}
 	sum := func(x, y, _, _ []float64) (value float64) {
 		for i := range x {
@@ -64,13 +62,10 @@ func TestPairsOfWhatCanBeMade(t *testing.T) {
 // is +Inf, the worst there is.
 func TestSnapsToAValue(t *testing.T) {
 	lo, hi := 0.0, 1.0
-	sp, err := space.New(definition.Campaign{
+	sp := must.Get(space.New(definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "k", Values: []float64{0, 1}}, {Name: "a", Min: &lo, Max: &hi}},
 		Instrument: definition.Instrument{Steps: map[string]float64{"a": 0.1}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for value, want := range map[float64]float64{3: 3, -2: -2, math.NaN(): math.Inf(1)} {
 		m := newMixed(t.Context(), sp, func(x, _ []float64) float64 { return value * x[0] }, nil)
 		p, err := m.snap([]float64{0.9, 0.32})

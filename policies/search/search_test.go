@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/search"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -20,10 +21,7 @@ func continuous(name string, lo, hi float64) definition.Parameter {
 
 func open(t *testing.T, def definition.Campaign) *space.Space {
 	t.Helper()
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	return sp
 }
 
@@ -167,10 +165,7 @@ func TestMinimizeTriesAllOfAList(t *testing.T) {
 		for n := range list {
 			best, value := -1, math.Inf(1)
 			for i, p := range list {
-				x, err := sp.Encode(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := must.Get(sp.Encode(p))(t)
 				key, _ := sp.Key(p)
 				if v := f(x, nil); !skip[key] && v < value {
 					best, value = i, v
@@ -192,10 +187,7 @@ func TestMinimizeTriesAllOfAList(t *testing.T) {
 		}
 		// Defined at one composition alone: that one is found; skipped, none is left that
 		// the function is defined at, and that is another matter than an empty list.
-		only, err := sp.Encode(list[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		only := must.Get(sp.Encode(list[2]))(t)
 		somewhere := func(x, _ []float64) float64 {
 			if slices.Equal(x, only) {
 				return 1
@@ -350,10 +342,7 @@ func TestMinimizePair(t *testing.T) {
 		list, _ := sp.Finite()
 		var encoded [][]float64
 		for _, p := range list {
-			u, err := sp.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			u := must.Get(sp.Encode(p))(t)
 			encoded = append(encoded, u)
 		}
 		target, _, _ := tug([]float64{0.3, 0.7, 0}, []float64{0.6, 0.4, 1}, 0.2)

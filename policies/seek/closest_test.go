@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 )
@@ -21,13 +22,10 @@ func columnOf(t *testing.T, seeks string, xs, as, bs []float64) policies.View {
 	}
 	text := "name: column\nparameters: [{name: x, min: 0, max: 1}]\nquantities: [{name: a}, {name: b}]\n" +
 		"budget: {experiments: 30}\ninstrument: manual\n" + seeks
-	v, err := studytest.ViewOf(t.Context(), text, rows, func(string) *events.ObjectiveFit {
+	v := must.Get(studytest.ViewOf(t.Context(), text, rows, func(string) *events.ObjectiveFit {
 		return &events.ObjectiveFit{Kernel: "matern52", Lengthscales: []float64{0.1}, OutputScale: 1, Noise: 0.01,
 			Shift: 4, Scale: 1, Observations: len(xs)}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return v
 }
 
@@ -40,10 +38,7 @@ func TestClosestBreaksLeast(t *testing.T) {
 	bs := []float64{3, 3, 3, 3, 3, 7, 3.1}
 	const requires = "constraints_on_outcomes: [b <= 1]\n"
 	v := columnOf(t, "objective: {maximize: a}\n"+requires, xs, as, bs)
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(seek.BestOf(v.Campaign, v.Space, v.Models))(t)
 	if best.Confident || best.Index != 0 {
 		t.Errorf("it is observation %d (confident: %v), want the first", best.Index, best.Confident)
 	}
@@ -64,10 +59,7 @@ func TestClosestBreaksLeast(t *testing.T) {
 func TestClosestIsTheMostProbable(t *testing.T) {
 	v := columnOf(t, "objective: {maximize: a}\nconstraints_on_outcomes: [b <= 2.9]\n",
 		[]float64{0.2, 0.2, 0.2, 0.2, 0.2, 0.5, 0.8}, []float64{4, 4, 4, 4, 4, 6, 2}, []float64{3.1, 3.1, 3.1, 3.1, 3.1, 7, 3.12})
-	best, err := seek.BestOf(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	best := must.Get(seek.BestOf(v.Campaign, v.Space, v.Models))(t)
 	if best.Index != 6 {
 		t.Errorf("it is observation %d, which keeps it with probability %v", best.Index, best.Outlook.Feasible.Probability)
 	}
@@ -75,18 +67,9 @@ func TestClosestIsTheMostProbable(t *testing.T) {
 
 func frontOf(t *testing.T, v policies.View) *seek.Front {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Standing()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Front(v.Campaign, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
+	s := must.Get(p.Standing())(t)
+	f := must.Get(p.Front(v.Campaign, s))(t)
 	return f
 }
 

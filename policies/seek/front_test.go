@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -68,23 +69,14 @@ func modelled(t testing.TB, core *engine.Core) *seek.Problem {
 	t.Helper()
 	models := core.Clone()
 	for _, p := range models.Quantities().All() {
-		fit, err := p.Fit(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(p.Fit(t.Context(), 1))(t)
 		of := p.Fits()
 		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: of.Model, Quantity: of.Quantity, Objective: &fit}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	all, err := models.Quantities().Models(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := seek.NewProblem(core.State(), core.Space(), all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(models.Quantities().Models(t.Context()))(t)
+	p := must.Get(seek.NewProblem(core.State(), core.Space(), all))(t)
 	return p
 }
 
@@ -113,18 +105,12 @@ func afterwards(t testing.TB, file string, n int, missing ...int) *engine.Core {
 // begun is the campaign at its beginning.
 func begun(t testing.TB, file string) (*memlog.Log, *engine.Core) {
 	t.Helper()
-	parsed, err := campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(campaignfile.Parse(builtin.Registry(), "pie.yaml", []byte(file)))(t)
 	log, name := memlog.New(), parsed.Definition.Name
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, name))(t)
 	return log, core
 }
 
@@ -133,14 +119,8 @@ func bounded(by string) string { return strings.ReplaceAll(tradeoff, "BOUND", by
 // front is what is known of the front, and where the trade-off stands.
 func front(t testing.TB, core *engine.Core, p *seek.Problem) (*seek.Front, *seek.Standing) {
 	t.Helper()
-	s, err := p.Standing()
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := p.Front(core.State(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(p.Standing())(t)
+	f := must.Get(p.Front(core.State(), s))(t)
 	return f, s
 }
 
@@ -164,12 +144,8 @@ func TestOnTheFront(t *testing.T) {
 	want := make(map[string]float64)
 	crusts, minutes := make([]float64, len(x)), make([]float64, len(x))
 	for range worlds {
-		if err := joints["crust"].Sample(crusts, rng); err != nil {
-			t.Fatal(err)
-		}
-		if err := joints["minutes"].Sample(minutes, rng); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, joints["crust"].Sample(crusts, rng))
+		must.Do(t, joints["minutes"].Sample(minutes, rng))
 		values := make([][3]float64, len(x))
 		counts := make([]bool, len(x))
 		for i, m := range s.Measured {
@@ -249,10 +225,7 @@ func TestFrontOfMany(t *testing.T) {
 	core := largePie(t, n)
 	p := modelled(t, core)
 	f, s := front(t, core, p)
-	want, near, err := p.AllDrawn(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, near := must.Get2(p.AllDrawn(s))(t)
 	listed := slices.Concat(f.Members, f.Others)
 	if len(want) != n || near != len(listed) || f.Behind != n-near || near > n/2 || f.Compositions() != n {
 		t.Fatalf("%d compositions, %d near the front, %d listed, %d behind", len(want), near, len(listed), f.Behind)
@@ -401,14 +374,8 @@ func TestUnknownIsNotFailed(t *testing.T) {
 // The slope of a weighing is its slope.
 func TestScalarizerSlopes(t *testing.T) {
 	_, p := baked(t, bounded("minutes <= 5"), 14)
-	s, err := p.Standing()
-	if err != nil {
-		t.Fatal(err)
-	}
-	z, err := p.NewScalarizer(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(p.Standing())(t)
+	z := must.Get(p.NewScalarizer(s))(t)
 	for _, w := range seek.Weights(3) {
 		f, grad := z.Of(w), make([]float64, 2)
 		for _, x := range [][]float64{{0.2, 0.3}, {0.7, 0.9}, {0.95, 0.1}} {
@@ -458,13 +425,8 @@ func BenchmarkFront(b *testing.B) {
 			p := modelled(b, core)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := p.Standing()
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := p.Front(core.State(), s); err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(p.Standing())(b)
+				must.Get(p.Front(core.State(), s))(b)
 			}
 		})
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 )
@@ -46,7 +47,7 @@ func view(t *testing.T, text string, noise float64, without ...string) policies.
 		rows = append(rows, row)
 	}
 	rows = append(rows, studytest.Row{At: definition.Point{"x": definition.Number(0.25), "salt": definition.Category("B")}})
-	v, err := studytest.ViewOf(t.Context(), lab+text, rows, func(quantity string) *events.ObjectiveFit {
+	v := must.Get(studytest.ViewOf(t.Context(), lab+text, rows, func(quantity string) *events.ObjectiveFit {
 		if slices.Contains(without, quantity) {
 			return nil
 		}
@@ -56,19 +57,13 @@ func view(t *testing.T, text string, noise float64, without ...string) policies.
 			fit.Shift, fit.Scale, fit.Log = 0.8, 0.9, true
 		}
 		return fit
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return v
 }
 
 func problem(t *testing.T, v policies.View) *seek.Problem {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 	return p
 }
 
@@ -225,10 +220,7 @@ func TestWaiting(t *testing.T) {
 		if got := strings.Join(waiting, "; "); got != c.waiting {
 			t.Errorf("%s without %q: it waits for %q, want %q", c.text, c.without, got, c.waiting)
 		}
-		w, err := p.NewPredictor()
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(p.NewPredictor())(t)
 		if f := w.At([]float64{0.5, 1, 0}).Feasible; f == nil || len(f.Constraints) != 2-len(waiting) {
 			t.Errorf("%s without %q: of what can be judged it says %+v", c.text, c.without, f)
 		}
@@ -238,10 +230,7 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("what is sought has no model: %v", err)
 	}
 	// 1.5 times what e2 gave: 3.
-	w, err := problem(t, view(t, relative+"{experiment: e2}", 1e-6)).NewPredictor()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(problem(t, view(t, relative+"{experiment: e2}", 1e-6)).NewPredictor())(t)
 	for i, g := range gave {
 		p := w.At([]float64{g[0] / 2, 1, 0}).Feasible.Constraints[0].Probability
 		if g[2] != 3 && math.Abs(p-map[bool]float64{true: 1}[g[2] < 3]) > 1e-3 {
@@ -255,10 +244,7 @@ func TestWaiting(t *testing.T) {
 func TestOutlookBySampling(t *testing.T) {
 	text := "objective: {maximize: a*sqrt(v)}\nconstraints_on_outcomes: [b <= 4.5, a*b >= 12, v <= 3, a <= b + 2*v]"
 	v := view(t, text, 0.3)
-	w, err := problem(t, v).NewPredictor()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(problem(t, v).NewPredictor())(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, x := range []float64{0.01, 0.5, 0.77, 1.49} {
 		u := []float64{x / 2, 1, 0}
@@ -304,10 +290,7 @@ func TestOutlookBySampling(t *testing.T) {
 // what is sought.
 func TestBoundsAreExact(t *testing.T) {
 	v := view(t, "objective: {maximize: a}\nconstraints_on_outcomes: [2*v >= 120, b <= 4, v <= 200, a <= 5]", 0.1)
-	w, err := problem(t, v).NewPredictor()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(problem(t, v).NewPredictor())(t)
 	for _, x := range []float64{0.03, 0.3, 1.48} {
 		u := []float64{x / 2, 1, 0}
 		probability := func(name string, bound float64, most float64) float64 {

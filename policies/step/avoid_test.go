@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
@@ -27,10 +28,7 @@ func square(t *testing.T, steps map[string]float64, status campaign.ExperimentSt
 		Name: "square", Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Instrument: definition.Instrument{Steps: steps},
 		Parameters: []definition.Parameter{{Name: "a", Min: number(0), Max: number(1)}, {Name: "b", Min: number(0), Max: number(1)}},
 	}
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	s := &campaign.State{Definition: &def}
 	for i, x := range at {
 		s.Experiments = append(s.Experiments, campaign.Experiment{ID: fmt.Sprintf("e%d", i+1), Status: status,
@@ -38,9 +36,7 @@ func square(t *testing.T, steps map[string]float64, status campaign.ExperimentSt
 	}
 	v := policies.View{Campaign: s, Space: sp, Models: quantity.Models{{Model: &quantity.Model{}}}}
 	step := &Step{Def: &def, View: v, seed: 1}
-	if step.avoid, err = avoided(v); err != nil {
-		t.Fatal(err)
-	}
+	step.avoid = must.Get(avoided(v))(t)
 	return step
 }
 
@@ -65,10 +61,7 @@ func TestCandidatesKeepAway(t *testing.T) {
 			var taken [][2]float64
 			for range 9 {
 				m := square(t, steps, campaign.Dispatched, taken...)
-				r, err := m.Find(t.Context(), bowl(0.5, 0.5), SearchUnaided)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(m.Find(t.Context(), bowl(0.5, 0.5), SearchUnaided))(t)
 				a, _ := r.Point["a"].Float()
 				b, _ := r.Point["b"].Float()
 				for _, other := range taken {
@@ -146,14 +139,8 @@ func TestWhatIsAvoided(t *testing.T) {
 		if c.feasibility {
 			s.View.Feasibility = new(feasibility.Model)
 		}
-		a, err := avoided(s.View)
-		if err != nil {
-			t.Fatal(err)
-		}
-		key, err := s.View.Space.Key(point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(avoided(s.View))(t)
+		key := must.Get(s.View.Space.Key(point))(t)
 		points, underWay := 0, 0
 		if c.pending || c.failed {
 			points = 1
@@ -176,9 +163,7 @@ func TestUnderWayOutsideIsNotExpected(t *testing.T) {
 	def := *s.Def
 	def.Excluded = []definition.Region{{Where: map[string]definition.RegionSide{"a": {Min: number(0.8)}}}}
 	var err error
-	if s.View.Space, err = space.New(def); err != nil {
-		t.Fatal(err)
-	}
+	s.View.Space = must.Get(space.New(def))(t)
 	underWay := func(v policies.View) int {
 		t.Helper()
 		a, err := avoided(v)

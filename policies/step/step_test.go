@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
@@ -100,10 +101,7 @@ func TestLikelihoodOfAResult(t *testing.T) {
 	}
 	doubtful, sure := at(0.12, 0.1), at(0.85, 0.85)
 	probability := func(p definition.Point) float64 {
-		x, err := s.View.Space.Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(s.View.Space.Encode(p))(t)
 		return s.View.Feasibility.Probability(x)
 	}
 	if low, high := probability(doubtful), probability(sure); !(low < 0.9 && high >= 0.9) {

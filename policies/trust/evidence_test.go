@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/trust"
 )
 
@@ -31,10 +32,7 @@ func labels(j *gp.Joint, shift, slope float64, rng *rand.Rand) []bool {
 
 func weigh(t *testing.T, j *gp.Joint, reject []bool) trust.Evidence {
 	t.Helper()
-	e, err := trust.Weigh(j, reject, make([]bool, len(reject)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(trust.Weigh(j, reject, make([]bool, len(reject))))(t)
 	if sum := e.Helps + e.Guesses + e.Misleads; math.Abs(sum-1) > 1e-12 {
 		t.Fatalf("%+v adds up to %v", e, sum)
 	}
@@ -154,17 +152,12 @@ func TestWeighAgainstMonteCarlo(t *testing.T) {
 	}
 	example := []bool{true, true, true, false, false, false, false, false}
 	reject := labels(j, 0, 1.5, rng)
-	got, err := trust.Weigh(j, reject, example)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(trust.Weigh(j, reject, example))(t)
 	var likelihood [3]float64 // helps, guesses, misleads
 	f := make([]float64, n)
 	slopes := []float64{0.5, 1, 1.5, 2, 3}
 	for i := range draws {
-		if err := j.Sample(f, rng); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Sample(f, rng))
 		asked, given := 3*rng.NormFloat64(), 3*rng.NormFloat64()
 		for k, slope := range []float64{slopes[i%5], 0, -slopes[i%5]} {
 			p := 1.0
@@ -197,9 +190,7 @@ func BenchmarkWeigh(b *testing.B) {
 		reject, example := labels(j, 0, 1.5, rng), make([]bool, n)
 		b.Run(map[int]string{20: "n=20", 50: "n=50", 100: "n=100"}[n], func(b *testing.B) {
 			for b.Loop() {
-				if _, err := trust.Weigh(j, reject, example); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(trust.Weigh(j, reject, example))(b)
 			}
 		})
 	}

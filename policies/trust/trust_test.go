@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/trust"
 )
@@ -49,27 +50,15 @@ func TestNoHarm(t *testing.T) {
 
 // The aided acquisition is f̲ + λg̲ with its gradient; λ = 0 leaves f̲ alone.
 func TestAcquisition(t *testing.T) {
-	def, err := studytest.Define("branin", 1, 8, studytest.WithExpert(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 1, 8, studytest.WithExpert(1)))(t)
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+	view := must.Get(core.View(t.Context()))(t)
 	c, b := cobol(t), view.Beliefs[0]
 	base := next.Bound(view.Objective(), -1)
 	augmented := c.Augment(base, b, 0.7)
 	f := augmented.At
 	x := []float64{0.37, 0.58}
-	lower, _, err := b.Bounds(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lower, _ := must.Get2(b.Bounds(x))(t)
 	grad := make([]float64, 2)
 	value := f(x, grad)
 	if want := base(x, nil) + 0.7*lower; math.Abs(value-want) > 1e-9 {

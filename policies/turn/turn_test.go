@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/turn"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -51,10 +52,7 @@ func TestTimeTaken(t *testing.T) {
 func TestAskedBefore(t *testing.T) {
 	low, high := 0.0, 1.0
 	def := definition.Campaign{Parameters: []definition.Parameter{{Name: "x", Min: &low, Max: &high}}}
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
 	asked := func(id, expert string, x float64) campaign.Question {
 		return campaign.Question{ID: id, Expert: expert, Form: events.FormLabel,

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -23,34 +24,26 @@ import (
 // of each turn and its reason.
 func told(t *testing.T, rule definition.Choice, experiments int, value func(n int) float64) (rules, reasons []string) {
 	t.Helper()
-	def, err := studytest.Define("branin", 1, experiments, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 1, experiments, func(def *definition.Campaign) {
 		def.Policy = policies.Alone(rule)
 		two, noise := 2, 0.01 // so that the best posterior mean is that of the best result
 		def.Initial.Experiments, def.Objective.Noise = &two, &noise
 		def.Outliers.Action = definition.OutlierIgnore
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log, now := memlog.New(), study.Clock()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", now(), ""); err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; ; {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: now}
-		suggestion, err := r.Suggest(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		suggestion := must.Get(r.Suggest(t.Context()))(t)
 		if suggestion.Ended {
 			break
 		}
 		for _, x := range suggestion.Experiments {
 			n++
 			tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: x.ID, Value: new(value(n))}}
-			if _, err := engine.Submit(t.Context(), log, r.Core(), tell, now()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, r.Core(), tell, now()))(t)
 		}
 	}
 	for e, err := range log.Read(t.Context(), 0) {
@@ -116,21 +109,12 @@ func TestNoCompositionIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+	view := must.Get(core.View(t.Context()))(t)
 	again := 0
 	var before [][]float64
 	for _, x := range core.State().Experiments {
-		u, err := view.Space.Encode(x.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(view.Space.Encode(x.Parameters))(t)
 		near := func(v []float64) bool { return math.Abs(u[0]-v[0]) < 0.002 && math.Abs(u[1]-v[1]) < 0.002 }
 		if slices.ContainsFunc(before, near) {
 			again++

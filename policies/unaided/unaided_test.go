@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/unaided"
@@ -25,22 +26,13 @@ func TestListIsTriedOnce(t *testing.T) {
 		list = append(list, definition.Point{"x1": definition.Number(float64(i)), "x2": definition.Number(float64(2 * i))})
 	}
 	for _, m := range unaided.Family.Methods {
-		def, err := studytest.Define("branin", 1, 9, func(def *definition.Campaign) {
+		def := must.Get(studytest.Define("branin", 1, 9, func(def *definition.Campaign) {
 			def.Policy, def.Candidates = m.Policy, list
 			two := 2
 			def.Initial.Experiments = &two
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-		if err != nil {
-			t.Fatal(err)
-		}
-		view, err := core.View(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+		view := must.Get(core.View(t.Context()))(t)
 		s := core.State()
 		tried := make(map[string]bool)
 		for _, x := range s.Experiments {
@@ -64,10 +56,7 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
 	def.Budget.Experiments = 20
 	here, there := definition.Point{"x1": definition.Number(1.5), "x2": definition.Number(2.5)}, definition.Point{"x1": definition.Number(7), "x2": definition.Number(9)}
 	one := []events.Option{{Parameters: here}}
@@ -85,10 +74,7 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 		{"chosen", events.FormComparison, two, events.Answer{Order: []int{1, 0}}, policies.RuleChosen, policies.Aided, there},
 		{"can't tell", events.FormComparison, two, events.Answer{}, policies.RuleNoAnswer, policies.Unaided, here},
 	} {
-		view, err := core.View(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		view := must.Get(core.View(t.Context()))(t)
 		state := *core.State()
 		state.Decisions++
 		state.Questions = []campaign.Question{{
@@ -96,10 +82,7 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 			Form: c.form, Expert: "ada", Options: c.options, Answer: c.answer,
 		}}
 		view.Campaign = &state
-		p, err := builtin.Registry().Methods.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(builtin.Registry().Methods.New(def))(t)
 		d, err := p.Decide(t.Context(), view, 3)
 		if err != nil || d.Action != events.ActionRun || d.Rule != c.rule || d.Chosen != c.chosen {
 			t.Errorf("%s: it is to %s %q by %q, %v; want %q by %q", c.name, d.Action, d.Chosen, d.Rule, err, c.chosen, c.rule)
@@ -120,25 +103,13 @@ func TestAnswerToAnotherPolicy(t *testing.T) {
 // model of a target that cannot be used it says that, too.
 func TestDesignOfItsName(t *testing.T) {
 	for name, kind := range map[string]string{next.SobolName: definition.DesignSobol, next.RandomName: definition.DesignRandom} {
-		def, err := studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
+		def := must.Get(studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
 			def.Policy = policies.Alone(definition.NewChoice(name, nil))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		sp, err := space.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := builtin.Registry().Methods.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		sp := must.Get(space.New(def))(t)
+		p := must.Get(builtin.Registry().Methods.New(def))(t)
 		view := policies.View{Campaign: &campaign.State{Definition: &def}, Space: sp}
-		initial, err := sp.Design(kind, 6, def.Seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		initial := must.Get(sp.Design(kind, 6, def.Seed))(t)
 		for _, trouble := range []error{nil, errors.New("it is singular")} {
 			view.Models = quantity.Models{{Err: trouble}}
 			d, err := p.Decide(t.Context(), view, 3)

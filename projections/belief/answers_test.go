@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
@@ -32,18 +33,11 @@ func TestLabelsAreReadAsTheyAreSaid(t *testing.T) {
 		answered("q5", 5, events.LabelReject), superseded("q5", 5, ""),
 		&events.QuestionAnswered{Question: "q6", Form: events.FormPinpoint, Expert: "ada", Answer: events.Answer{Point: at(6)}},
 	} {
-		if err := p.Apply(events.Event{Kind: events.KindOf(payload)}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{Kind: events.KindOf(payload)}, payload))
 	}
-	snapshot, err := p.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(p.Snapshot())(t)
 	var state struct{ Experts []belief.Expert }
-	if err := json.Unmarshal(snapshot, &state); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(snapshot, &state))
 	want := []belief.Label{
 		{Question: "q2", Point: at(2), Reject: true}, {Question: "q4", Point: at(4), Reject: true}, {Question: "q10", Point: at(10)},
 	}

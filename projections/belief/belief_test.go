@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/belief"
@@ -66,29 +67,19 @@ func modelOf(t *testing.T, def definition.Campaign, lengthscale float64) *quanti
 		&events.ExperimentMeasured{Experiment: "e1", Measurement: events.Measurement{Actual: at(5)}},
 		&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{Kernel: "rbf", Lengthscales: []float64{lengthscale}, OutputScale: 1, Noise: 1, Scale: 1}},
 	} {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
-	m, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context()))(t)
 	return m
 }
 
 func (f *fold) apply(payloads ...events.Payload) {
 	f.t.Helper()
 	for _, p := range payloads {
-		e, err := events.New("c", p)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		e := must.Get(events.New("c", p))(f.t)
 		e.Sequence = events.Sequence(len(f.history) + 1)
 		f.history = append(f.history, e)
-		if err := f.Apply(e, p); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, f.Apply(e, p))
 	}
 }
 
@@ -169,10 +160,7 @@ func TestLabelsAreInOrderOfQuestions(t *testing.T) {
 		if got := f.labels("ada"); got != want {
 			t.Fatalf("seed %d: the labels are %s, want %s", seed, got, want)
 		}
-		lower, upper, err := f.model("ada").Bounds([]float64{0.25})
-		if err != nil {
-			t.Fatal(err)
-		}
+		lower, upper := must.Get2(f.model("ada").Bounds([]float64{0.25}))(t)
 		if seed == 0 {
 			first = [2]float64{lower, upper}
 		}
@@ -254,10 +242,7 @@ func TestBeliefOfOneLabel(t *testing.T) {
 		f.apply(label("ada", 1, 3, "reject"), label("bob", 2, 3, "accept"), fitted("ada", c.b, c.confidence), fitted("bob", c.b, c.confidence))
 		least := max(-c.b, logit(sigmoid(c.b)*math.Exp(-c.confidence*math.Sqrt2)))
 		x := []float64{0.3}
-		lower, upper, err := f.model("ada").Bounds(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lower, upper := must.Get2(f.model("ada").Bounds(x))(t)
 		if mle := f.model("ada").MLEAt(x, nil); math.Abs(mle-c.b) > within*c.b || math.Abs(upper-c.b) > within*c.b || math.Abs(lower-least) > within*c.b {
 			t.Errorf("B = %v, c = %v: %v in [%v, %v], want %v in [%v, %v]", c.b, c.confidence, mle, lower, upper, c.b, least, c.b)
 		}
@@ -356,10 +341,7 @@ func TestFitBelief(t *testing.T) {
 		if c.last != nil {
 			f.apply(fitted("ada", *c.last, c.confidence))
 		}
-		fit, err := f.FitBelief("ada", f.objective)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(f.FitBelief("ada", f.objective))(t)
 		if fit.NormBound != c.wantNorm || math.Abs(fit.Confidence-c.wantOwn) > 1e-15 || fit.Labels != 1 || math.Abs(fit.LogLikelihood-math.Log(sigmoid(c.wantNorm))) > within {
 			t.Errorf("%s: %+v, want B = %v and c = %v", c.name, fit, c.wantNorm, c.wantOwn)
 		}
@@ -371,10 +353,7 @@ func TestFitBelief(t *testing.T) {
 func TestLikelihoodIsOfTheBeliefThatIsUsed(t *testing.T) {
 	f := begin(t, line(belief.Settings{Feedback: belief.FeedbackLabel}))
 	f.apply(label("ada", 1, 3, "reject"), label("ada", 2, 4, "accept"), label("ada", 3, 5, "reject"))
-	fit, err := f.FitBelief("ada", f.objective)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(f.FitBelief("ada", f.objective))(t)
 	f.apply(&events.ModelFitted{Model: events.ModelBelief, Expert: "ada", Belief: &fit})
 	likelihood := func(m *belief.Model) (sum float64) {
 		for i, x := range m.X {
@@ -476,19 +455,11 @@ func TestSnapshots(t *testing.T) {
 		&events.ModelFitFailed{Model: events.ModelBelief, Expert: "bob"}, &events.QuestionSuperseded{Question: "q3", Form: events.FormComparison, Expert: "bob"},
 		&events.CampaignAmended{Definition: line(belief.Settings{Feedback: belief.FeedbackLabel})}, label("eve", 4, 1, "accept"), fitted("ada", 2, 0.1))
 	projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{belief.New()} }, f.history)
-	snapshot, err := f.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(f.Snapshot())(t)
 	restored := belief.New()
 	restored.Configure(needs(line(belief.Settings{Feedback: belief.FeedbackLabel})))
-	if err := restored.Restore(snapshot); err != nil {
-		t.Fatal(err)
-	}
-	again, err := restored.Model("ada", f.objective)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restored.Restore(snapshot))
+	again := must.Get(restored.Model("ada", f.objective))(t)
 	x := []float64{0.31}
 	if a, b := f.model("ada").MLEAt(x, nil), again.MLEAt(x, nil); a != b {
 		t.Errorf("restored the score is %v, live %v", b, a)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -20,18 +21,11 @@ func TestRequestsAreRecordedOnce(t *testing.T) {
 		return p.Apply(e, note)
 	}
 	for _, r := range [][2]string{{"person:ada", "one"}, {"person:bo", "one"}, {"person:ada", "two"}} {
-		if err := apply(f.Projection, r[0], r[1], "d"); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, apply(f.Projection, r[0], r[1], "d"))
 	}
-	snapshot, err := f.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(f.Snapshot())(t)
 	restored := campaign.New()
-	if err := restored.Restore(snapshot); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, restored.Restore(snapshot))
 	for name, p := range map[string]*campaign.Projection{"folded": f.Projection, "restored": restored} {
 		for _, digest := range []string{"d", "another"} {
 			err := apply(p, "person:ada", "one", digest)
@@ -58,13 +52,8 @@ func TestRequestsAreBounded(t *testing.T) {
 		note := &events.NoteAdded{Text: "stirred"}
 		e := f.event(note)
 		e.Request, e.RequestDigest = id, "d"
-		if err := f.Apply(e, note); err != nil {
-			t.Fatal(err)
-		}
-		snapshot, err := f.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.Apply(e, note))
+		snapshot := must.Get(f.Snapshot())(t)
 		return len(snapshot)
 	}
 	if short, long := size("a"), size(strings.Repeat("a", events.MaxStringSize)); short != long {

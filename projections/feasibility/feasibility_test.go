@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
 	"github.com/campaignd/campaignd/projections/space"
@@ -21,10 +22,7 @@ func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (
 		Name: "square", Objective: definition.Objective{Name: "y", Goal: definition.Minimize}, Model: definition.Model{Feasibility: ptr(true)},
 		Parameters: []definition.Parameter{{Name: "a", Min: ptr(0.0), Max: ptr(1.0)}, {Name: "b", Min: ptr(0.0), Max: ptr(1.0)}},
 	}
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	s := &campaign.State{Definition: &def}
 	for _, status := range []campaign.ExperimentStatus{campaign.Measured, campaign.Failed, campaign.Infeasible, campaign.Deferred, campaign.Cancelled} {
 		for _, x := range outcomes[status] {
@@ -40,10 +38,7 @@ func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (
 func model(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) *feasibility.Model {
 	t.Helper()
 	s, sp := square(t, outcomes)
-	m, err := feasibility.New(t.Context(), s, sp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(feasibility.New(t.Context(), s, sp))(t)
 	return m
 }
 
@@ -116,8 +111,6 @@ func BenchmarkNew(b *testing.B) {
 	}
 	s, sp := square(b, outcomes)
 	for b.Loop() {
-		if _, err := feasibility.New(b.Context(), s, sp); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(feasibility.New(b.Context(), s, sp))(b)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
 )
@@ -27,10 +28,7 @@ func TestWhereAndWhatCounts(t *testing.T) {
 	never := model(t, map[campaign.ExperimentStatus][][2]float64{campaign.Measured: {{0.9, 0.9}}, campaign.Failed: {{0.6, 0.1}}, campaign.Infeasible: {{0.5, 0.5}}})
 	elsewhere, sp := square(t, map[campaign.ExperimentStatus][][2]float64{campaign.Measured: {{0.4, 0.6}}, campaign.Infeasible: {{0.5, 0.5}}})
 	elsewhere.Experiments[0].Parameters, elsewhere.Experiments[1].Measurement = elsewhere.Experiments[1].Parameters, nil
-	made, err := feasibility.New(t.Context(), elsewhere, sp)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(feasibility.New(t.Context(), elsewhere, sp))(t)
 	asked := model(t, map[campaign.ExperimentStatus][][2]float64{campaign.Measured: {{0.4, 0.6}}, campaign.Infeasible: {{0.5, 0.5}}})
 	for _, x := range [][]float64{{0.2, 0.2}, {0.5, 0.5}, {0.4, 0.6}, {0.9, 0.1}} {
 		if a, b := excluded.Probability(x), never.Probability(x); a != b {

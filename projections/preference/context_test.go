@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -50,10 +51,7 @@ func TestCancelled(t *testing.T) {
 		if err != nil || m == nil {
 			t.Fatalf("%s: after it was called off once the model is %v, %v", method, m, err)
 		}
-		want, err := other.Model(t.Context(), "ada")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(other.Model(t.Context(), "ada"))(t)
 		got, expected := predicted(t, m), predicted(t, want)
 		for i := range expected {
 			if got[i] != expected[i] {
@@ -76,13 +74,8 @@ func fitted(t *testing.T, method string) *preference.Projection {
 	}
 	p := projection(t, method)
 	for _, e := range all[:last+1] {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Apply(e, payload); err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
+		must.Do(t, p.Apply(e, payload))
 	}
 	return p
 }

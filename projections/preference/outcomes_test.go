@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/bope"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -55,9 +56,7 @@ func foldOutcomes(t *testing.T, def definition.Campaign, payloads ...events.Payl
 	p := preference.New()
 	p.Configure(preference.Needs{Form: events.PreferenceOutcomes})
 	for _, payload := range append([]events.Payload{&events.CampaignDefined{Definition: def}}, payloads...) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	return p
 }
@@ -66,10 +65,7 @@ func foldOutcomes(t *testing.T, def definition.Campaign, payloads ...events.Payl
 func utilities(t *testing.T, p *preference.Projection) (values []float64) {
 	t.Helper()
 	if p.Stale("ada") {
-		fit, err := p.Fit(t.Context(), "ada", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(p.Fit(t.Context(), "ada", 1))(t)
 		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit}); err != nil {
 			t.Fatal(err)
 		}
@@ -78,10 +74,7 @@ func utilities(t *testing.T, p *preference.Projection) (values []float64) {
 	if err != nil || m == nil {
 		t.Fatalf("there is no model: %v, %v", m, err)
 	}
-	posterior, err := m.Outcomes.Utility(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	posterior := must.Get(m.Outcomes.Utility(t.Context(), nil))(t)
 	for _, o := range []events.Outcome{gives(8, 2), gives(12, 3), gives(14, 9)} {
 		mean, sd := posterior.Posterior(m.Outcomes.Point(o.Quantities))
 		values = append(values, mean, sd)
@@ -118,10 +111,7 @@ func TestUtilityIsThePosterior(t *testing.T) {
 	a, b := gives(8, 2), gives(12, 3)
 	p := foldOutcomes(t, tasted(definition.BetterLower), askedOutcomes(1, standard), chose(1, a, b, 1, 0))
 	got := utilities(t, p)
-	m, err := p.Model(t.Context(), "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context(), "ada"))(t)
 	y := func(o events.Outcome) []float64 {
 		return []float64{(o.Quantities[0].Value - 10) / 2, (math.Log(o.Quantities[1].Value) - 1) / 0.5}
 	}
@@ -131,14 +121,8 @@ func TestUtilityIsThePosterior(t *testing.T) {
 	}
 	duels = bope.Declare(duels, [][]float64{{0, 0}, y(a)}, []bope.Better{bope.Undeclared, bope.Smaller}, bope.Certain)
 	h := pref.Hyper{Lengthscales: m.Fit.Lengthscales, OutputScale: m.Fit.OutputScale, Slope: bope.Slope}
-	k, err := h.Kernel("rbf", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := pref.EP(t.Context(), duels, pref.Probit, k, pref.EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(h.Kernel("rbf", 2))(t)
+	result := must.Get(pref.EP(t.Context(), duels, pref.Probit, k, pref.EPConfig{}))(t)
 	for i, o := range []events.Outcome{gives(8, 2), gives(12, 3), gives(14, 9)} {
 		mean, sd := result.Posterior.Posterior(y(o))
 		if math.Abs(got[2*i]-mean) > 1e-9 || math.Abs(got[2*i+1]-sd) > 1e-9 {
@@ -165,14 +149,8 @@ func TestChoicesAreLearned(t *testing.T) {
 	}
 	p := foldOutcomes(t, tasted(""), payloads...)
 	before := utilities(t, p)
-	m, err := p.Model(t.Context(), "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
-	posterior, err := m.Outcomes.Utility(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context(), "ada"))(t)
+	posterior := must.Get(m.Outcomes.Utility(t.Context(), nil))(t)
 	right := 0
 	for range 300 {
 		a, b := draw(), draw()
@@ -201,10 +179,7 @@ func TestOutcomesReplayed(t *testing.T) {
 		&events.CampaignDefined{Definition: tasted("")}, askedOutcomes(1, standard), chose(2, b, c, 0, 1), chose(1, a, b, 1, 0),
 		instead(2, b, c, 1, 0), chose(3, a, c), &events.CampaignAmended{Definition: tasted(definition.BetterLower)}, instead(1, a, b),
 	} {
-		data, err := json.Marshal(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(payload))(t)
 		history = append(history, events.Event{ID: fmt.Sprint(n + 1), Campaign: "square", Sequence: events.Sequence(n + 1),
 			Kind: events.KindOf(payload), Version: 1, Data: data})
 	}

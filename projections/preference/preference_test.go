@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/preference"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -60,26 +61,18 @@ func course(t *testing.T, method string) []events.Event {
 	var history []events.Event
 	happens := func(payload events.Payload) {
 		t.Helper()
-		data, err := json.Marshal(payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(payload))(t)
 		n := len(history) + 1
 		e := events.Event{ID: fmt.Sprint(n), Campaign: "square", Sequence: events.Sequence(n), Kind: events.KindOf(payload), Version: 1, Data: data}
 		history = append(history, e)
-		if err := live.Apply(e, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, live.Apply(e, payload))
 	}
 	fit := func(expert string) {
 		t.Helper()
 		if !live.Stale(expert) {
 			return
 		}
-		fit, err := live.Fit(t.Context(), expert, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(live.Fit(t.Context(), expert, 1))(t)
 		happens(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
 	}
 	def := defined(t, method)
@@ -123,10 +116,7 @@ func predicted(t *testing.T, m *preference.Model) (values []float64) {
 			mean, variance := m.Score.NewPredictor().At(x, nil, nil)
 			values = append(values, mean, variance, m.Scaling.ScoreMean, m.Choice.Preference(x, []float64{0.3, 0.3}).Mean)
 		case m.Utility != nil:
-			posterior, err := m.Utility.Posterior(t.Context(), 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			posterior := must.Get(m.Utility.Posterior(t.Context(), 5))(t)
 			mean, sd := posterior.Posterior(x)
 			values = append(values, mean, sd, m.Utility.Noise(x, nil))
 		}
@@ -139,22 +129,13 @@ func predicted(t *testing.T, m *preference.Model) (values []float64) {
 func TestAnchorsInstead(t *testing.T) {
 	declared := func(payloads ...*events.AnchorsDeclared) string {
 		p := projection(t, "raeubo")
-		if err := p.Apply(events.Event{}, &events.CampaignDefined{Definition: defined(t, "raeubo")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, &events.CampaignDefined{Definition: defined(t, "raeubo")}))
 		for _, payload := range payloads {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
-		snapshot, err := p.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		snapshot := must.Get(p.Snapshot())(t)
 		var state struct{ Experts []preference.Expert }
-		if err := json.Unmarshal(snapshot, &state); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(snapshot, &state))
 		return fmt.Sprint(state.Experts[0].Declared)
 	}
 	wrong := &events.AnchorsDeclared{Expert: "ada", Points: []definition.Point{at(0.2, 0.9), at(0.1, 0.1)}}
@@ -176,21 +157,11 @@ func TestModelFollowsFromState(t *testing.T) {
 	for _, method := range []string{"coexbo", "raeubo"} {
 		live, models := projection(t, method), 0
 		for _, e := range course(t, method) {
-			payload, err := events.Decode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := live.Apply(e, payload); err != nil {
-				t.Fatal(err)
-			}
-			snapshot, err := live.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(t)
+			must.Do(t, live.Apply(e, payload))
+			snapshot := must.Get(live.Snapshot())(t)
 			restored := projection(t, method)
-			if err := restored.Restore(snapshot); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, restored.Restore(snapshot))
 			for _, expert := range []string{"ada", "bob", "eve"} {
 				m, err := live.Model(t.Context(), expert)
 				again, errAgain := restored.Model(t.Context(), expert)
@@ -239,21 +210,13 @@ func TestOrderOfAnswers(t *testing.T) {
 	fold := func(payloads ...events.Payload) *preference.Model {
 		p := projection(t, "coexbo")
 		for _, payload := range append([]events.Payload{&events.CampaignDefined{Definition: def}}, payloads...) {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
-		fit, err := p.Fit(t.Context(), "ada", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(p.Fit(t.Context(), "ada", 1))(t)
 		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit}); err != nil {
 			t.Fatal(err)
 		}
-		m, err := p.Model(t.Context(), "ada")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(p.Model(t.Context(), "ada"))(t)
 		return m
 	}
 	want := predicted(t, fold(given(2, 0, 1), given(10, 1, 0)))

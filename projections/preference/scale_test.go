@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -29,9 +30,7 @@ func learn(t *testing.T, n int, variance float64, change func(*definition.Utilit
 	p := preference.New()
 	p.Configure(builtin.Registry().Methods.Needs(def).Preference)
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	apply(&events.CampaignDefined{Definition: def})
 	rng := rand.New(rand.NewPCG(5, 5))
@@ -45,15 +44,9 @@ func learn(t *testing.T, n int, variance float64, change func(*definition.Utilit
 		apply(&events.QuestionAnswered{Question: fmt.Sprint("q", i), Form: events.FormComparison, Expert: "ada", Options: options,
 			Answer: events.Answer{Order: order}})
 	}
-	fit, err := p.Fit(t.Context(), "ada", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(p.Fit(t.Context(), "ada", 1))(t)
 	apply(&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit})
-	m, err := p.Model(t.Context(), "ada")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context(), "ada"))(t)
 	return fit, m
 }
 
@@ -84,10 +77,7 @@ func TestNoiseIsTheUnit(t *testing.T) {
 		var means, wins []float64
 		for _, noise := range []float64{0.01, 1} {
 			_, m := learn(t, 60, 10, func(u *definition.Utility) { u.Link, u.Posterior, u.Noise = c.link, c.posterior, &noise })
-			posterior, err := m.Utility.Posterior(t.Context(), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			posterior := must.Get(m.Utility.Posterior(t.Context(), 1))(t)
 			x, y := []float64{0.5, 0.67}, []float64{0.25, 0.67}
 			mean, _ := posterior.Posterior(x)
 			means = append(means, mean/c.unit(noise))

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/copeland"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the score of a composition is the chance to be preferred to another one of the
@@ -54,22 +55,14 @@ func TestScoreIsAgainstTheSpace(t *testing.T) {
 			answered(1, "ada", []int{0, 1}), answered(2, "ada", []int{0, 1}), answered(4, "ada", []int{1, 0}), answered(7, "ada", []int{1, 0}),
 			&events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit},
 		} {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
 		m, err := p.Model(t.Context(), "ada")
 		if err != nil || m == nil {
 			t.Fatal(m, err)
 		}
-		measure, err := copeland.NewPoints(c.opponents, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		direct, err := copeland.New(m.Choice, measure, hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		measure := must.Get(copeland.NewPoints(c.opponents, nil))(t)
+		direct := must.Get(copeland.New(m.Choice, measure, hyper))(t)
 		for i, x := range m.Sample {
 			if got, _ := m.Score.NewPredictor().At(x, nil, nil); got != m.Sampled[i] {
 				t.Errorf("%s: the score of the sampled %v is %v, kept as %v", c.name, x, got, m.Sampled[i])

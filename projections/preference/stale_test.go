@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/preference"
 )
 
@@ -35,9 +36,7 @@ func TestStale(t *testing.T) {
 		p := preference.New()
 		p.Configure(builtin.Registry().Methods.Needs(def).Preference)
 		apply := func(payload events.Payload) {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
 		apply(&events.CampaignDefined{Definition: def})
 		if p.Stale("ada") {
@@ -74,9 +73,7 @@ func TestWinnersAndLosers(t *testing.T) {
 		for _, payload := range []events.Payload{
 			&events.CampaignDefined{Definition: defined(t, method)}, ordered("q2", options[:2], 1, 0), ordered("q1", options, 2),
 		} {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
 		m, err := p.Model(t.Context(), "ada")
 		if err != nil || m == nil || m.Form != "" || p.Stale("ada") {
@@ -102,9 +99,7 @@ func TestAmendedBounds(t *testing.T) {
 			return fmt.Sprint(m.Winners, m.Losers)
 		}
 		apply := func(payload events.Payload) {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
 		apply(&events.CampaignDefined{Definition: def})
 		apply(&events.QuestionAnswered{
@@ -130,14 +125,9 @@ func TestCancelledFit(t *testing.T) {
 		for _, payload := range []events.Payload{
 			&events.CampaignDefined{Definition: defined(t, method)}, answered(1, "ada", []int{0, 1}), answered(2, "ada", []int{1, 0}),
 		} {
-			if err := p.Apply(events.Event{}, payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, p.Apply(events.Event{}, payload))
 		}
-		want, err := p.Fit(t.Context(), "ada", 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(p.Fit(t.Context(), "ada", 1))(t)
 		ended, failures := false, 0
 		for checks := 0; checks < 1_000_000 && !ended; checks += 1 + checks/2 {
 			fit, err := p.Fit(&expiring{Context: t.Context(), checks: checks}, "ada", 1)
@@ -175,22 +165,14 @@ func (e *expiring) Err() error {
 func TestAnchorsAreTheirOwn(t *testing.T) {
 	p := projection(t, "raeubo")
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	noise := func(expert string, a, b float64) float64 {
 		if p.Stale(expert) {
-			fit, err := p.Fit(t.Context(), expert, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fit := must.Get(p.Fit(t.Context(), expert, 1))(t)
 			apply(&events.ModelFitted{Model: events.ModelPreference, Expert: expert, Preference: &fit})
 		}
-		m, err := p.Model(t.Context(), expert)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(p.Model(t.Context(), expert))(t)
 		return m.Utility.Noise([]float64{a, b}, nil)
 	}
 	apply(&events.CampaignDefined{Definition: defined(t, "raeubo")}) // ada's anchor is the middle

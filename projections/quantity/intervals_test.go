@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
@@ -21,17 +22,11 @@ func wave(t *testing.T, intervals string, n int) *quantity.Model {
 	}
 	fit := fitted("rbf", 5, 12, 0.05, 0.2, 1, 0.3)
 	if n < 20 {
-		found, err := f.Fit(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(f.Fit(t.Context(), 1))(t)
 		fit = &events.ModelFitted{Model: events.ModelObjective, Objective: &found}
 	}
 	f.apply(fit)
-	m, err := f.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(f.Model(t.Context()))(t)
 	return m
 }
 
@@ -42,26 +37,17 @@ func wave(t *testing.T, intervals string, n int) *quantity.Model {
 func TestIntervals(t *testing.T) {
 	absent, fixed, marginal := wave(t, "", 12), wave(t, definition.IntervalsFitted, 12), wave(t, definition.IntervalsMarginal, 12)
 	data := gp.Data{X: marginal.X, Y: marginal.Z}
-	around, err := gp.Around(t.Context(), data, gp.FitConfig{}, marginal.GP().Hyper())
-	if err != nil {
-		t.Fatal(err)
-	}
+	around := must.Get(gp.Around(t.Context(), data, gp.FitConfig{}, marginal.GP().Hyper()))(t)
 	under := [][]float64{{0.95}}
 	underWay := func(m *quantity.Model) *quantity.Model {
-		m, err := m.Fantasize(t.Context(), under)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m = must.Get(m.Fantasize(t.Context(), under))(t)
 		return m
 	}
 	for name, m := range map[string]struct{ absent, fixed, marginal *quantity.Model }{
 		"measured":  {absent, fixed, marginal},
 		"under way": {underWay(absent), underWay(fixed), underWay(marginal)},
 	} {
-		oracle, err := m.marginal.GP().Marginal(t.Context(), around)
-		if err != nil {
-			t.Fatal(err)
-		}
+		oracle := must.Get(m.marginal.GP().Marginal(t.Context(), around))(t)
 		beside := m.marginal.Given(m.marginal.GP().Condition([][]float64{{0.1}}, []float64{0.2}, []float64{0.5}))
 		for _, x := range [][]float64{{0.02}, {0.5}, {0.97}} {
 			mean, sd := m.absent.Posterior(x)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
@@ -165,10 +166,7 @@ func (s sample) build(t *testing.T) (*quantity.Model, process) {
 		p.z, p.v = append(p.z, sign*(s.y[i]-shift)/scale), append(p.v, v)
 	}
 	f.apply(fitted(s.kernel, shift, scale, noise, prior, space, lengthscales...))
-	m, err := f.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(f.Model(t.Context()))(t)
 	return m, p
 }
 
@@ -248,10 +246,7 @@ func TestMaximizingIsMinimizingTheOpposite(t *testing.T) {
 		if j, _ := b.Best(); i != j {
 			t.Errorf("the best is %d, and %d", i, j)
 		}
-		opposite, err := a.Negated(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		opposite := must.Get(a.Negated(t.Context()))(t)
 		for _, x := range probes {
 			mean, sd := a.Posterior(x)
 			if got, gotSD := opposite.Posterior(x); !near(got, -mean) || !near(gotSD, sd) {
@@ -276,23 +271,11 @@ func TestPendingExperiments(t *testing.T) {
 			expecting.x, expecting.z, expecting.v = append(expecting.x, x), append(expecting.z, mean), append(expecting.v, noise)
 			believing.x, believing.z, believing.v = append(believing.x, x), append(believing.z, worst), append(believing.v, noise)
 		}
-		e, err := m.Fantasize(t.Context(), pending)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := m.FantasizeWorst(t.Context(), pending)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(m.Fantasize(t.Context(), pending))(t)
+		b := must.Get(m.FantasizeWorst(t.Context(), pending))(t)
 		beside := m.Given(m.Conditioned()) // what is known beside the measurements is nothing, and has to be kept
-		eb, err := beside.Fantasize(t.Context(), pending)
-		if err != nil {
-			t.Fatal(err)
-		}
-		bb, err := beside.FantasizeWorst(t.Context(), pending)
-		if err != nil {
-			t.Fatal(err)
-		}
+		eb := must.Get(beside.Fantasize(t.Context(), pending))(t)
+		bb := must.Get(beside.FantasizeWorst(t.Context(), pending))(t)
 		for name, c := range map[string]struct {
 			got  *quantity.Model
 			want process
@@ -309,10 +292,7 @@ func TestPendingExperiments(t *testing.T) {
 			}
 		}
 		// What is expected, in one step or two, is told apart from what was measured.
-		again, err := e.Fantasize(t.Context(), [][]float64{{0.4, 0.4}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		again := must.Get(e.Fantasize(t.Context(), [][]float64{{0.4, 0.4}}))(t)
 		for _, c := range []struct {
 			of, without *quantity.Model
 			points      [][]float64
@@ -341,10 +321,7 @@ func TestPendingExperiments(t *testing.T) {
 // Law: a rougher model is that of the same measurements with shorter lengthscales.
 func TestRougher(t *testing.T) {
 	each(t, func(t *testing.T, _ sample, m *quantity.Model, p process) {
-		r, err := m.Rougher(t.Context(), 0.5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(m.Rougher(t.Context(), 0.5))(t)
 		want := p
 		want.lengthscales = nil
 		for _, l := range p.lengthscales {
@@ -384,10 +361,7 @@ func TestStandard(t *testing.T) {
 		if c.excluded > 0 {
 			f.apply(&events.MeasurementCorrected{Experiment: fmt.Sprintf("e%d", c.excluded), Excluded: true})
 		}
-		fit, err := f.Fit(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(f.Fit(t.Context(), 1))(t)
 		if math.Abs(fit.Shift-c.shift) > 1e-12*math.Abs(c.shift) || math.Abs(fit.Scale-c.scale) > 1e-9*c.scale || fit.Observations != 3 || fit.Kernel != "rbf" {
 			t.Errorf("%s: shift %v, scale %v of %d observations, want %v and %v", c.name, fit.Shift, fit.Scale, fit.Observations, c.shift, c.scale)
 		}
@@ -422,10 +396,7 @@ func doubts(t *testing.T, n, m int, otherwise map[int]float64) *fold {
 // without is the process of all observations but those of one composition.
 func (f *fold) without(t *testing.T, own definition.Point, lengthscale float64) (p process) {
 	p = process{kernel: "rbf", lengthscales: []float64{lengthscale}, output: space, mean: prior}
-	m, err := f.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(f.Model(t.Context()))(t)
 	for _, o := range m.Observations {
 		if o.Point["x"] == own["x"] {
 			continue
@@ -542,10 +513,7 @@ func TestExpectLeavesOut(t *testing.T) {
 func TestQuestionable(t *testing.T) {
 	names := func(f *fold) (ids []string) {
 		t.Helper()
-		list, err := f.Unreviewed(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(f.Unreviewed(t.Context()))(t)
 		for _, o := range list {
 			ids = append(ids, o.Experiment)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -37,14 +38,8 @@ func TestRelativeNoise(t *testing.T) {
 	}
 	same := func(name string, got, want *fold) {
 		t.Helper()
-		a, err := got.Model(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := want.Model(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(got.Model(t.Context()))(t)
+		b := must.Get(want.Model(t.Context()))(t)
 		for _, x := range []float64{0, 0.13, 0.5, 0.77, 1} {
 			mean, sd := a.Posterior([]float64{x})
 			if wantMean, wantSD := b.Posterior([]float64{x}); !near(mean, wantMean) || !near(sd, wantSD) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/projectiontest"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -52,16 +53,11 @@ func begin(t *testing.T, def definition.Campaign) *fold {
 func (f *fold) apply(payloads ...events.Payload) {
 	f.t.Helper()
 	for _, p := range payloads {
-		e, err := events.New("c", p)
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		e := must.Get(events.New("c", p))(f.t)
 		e.Sequence = events.Sequence(len(f.history) + 1)
 		e.ID = fmt.Sprint("i", e.Sequence)
 		f.history = append(f.history, e)
-		if err := f.Apply(e, p); err != nil {
-			f.t.Fatal(err)
-		}
+		must.Do(f.t, f.Apply(e, p))
 	}
 }
 
@@ -297,18 +293,10 @@ func TestSnapshots(t *testing.T) {
 		&events.CampaignAmended{Definition: line(definition.Minimize)}, measured(5, at(9), 0), fitted("rbf", 0, 1, 0.1, 0, 1, 1))
 	projectiontest.Run(t, func() []projections.Projection { return []projections.Projection{quantity.New()} }, f.history)
 	restored := quantity.New()
-	snapshot, err := f.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := restored.Restore(snapshot); err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(f.Snapshot())(t)
+	must.Do(t, restored.Restore(snapshot))
 	live, _ := f.Model(t.Context())
-	again, err := restored.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(restored.Model(t.Context()))(t)
 	if a, b := live.PredictAt([]float64{0.3}), again.PredictAt([]float64{0.3}); a != b {
 		t.Errorf("restored it predicts %v, live %v", b, a)
 	}

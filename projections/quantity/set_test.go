@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -45,10 +46,7 @@ func TestSetIsFoldedFromEvents(t *testing.T) {
 	var history []events.Event
 	stages := make(map[events.Kind]string) // after the last event of each
 	for i, p := range payloads {
-		e, err := events.New("line", p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("line", p))(t)
 		e.Sequence, e.ID = events.Sequence(i+1), fmt.Sprint("i", i)
 		history = append(history, e)
 		for _, of := range all {

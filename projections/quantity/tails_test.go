@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // valley are results around a flat valley between walls that rise by orders of magnitude: at x from 0 to 10 the
@@ -29,10 +30,7 @@ func fold25(t *testing.T, goal, tails string, sign float64) (*fold, events.Objec
 	for i := range x {
 		f.apply(measured(i+1, at(x[i]), y[i]))
 	}
-	fit, err := f.Fit(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(f.Fit(t.Context(), 1))(t)
 	f.apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &fit})
 	return f, fit
 }
@@ -47,17 +45,11 @@ func TestTails(t *testing.T) {
 	}{{definition.Minimize, 1}, {definition.Maximize, -1}} {
 		for _, tails := range []string{"", definition.TailsKeep, definition.TailsCompress} {
 			f, fit := fold25(t, c.goal, tails, c.sign)
-			m, err := f.Model(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(f.Model(t.Context()))(t)
 			x, y := valley(c.sign)
 			wrong, missed := 0.0, 0
 			for i := range x {
-				p, err := m.Predict(at(x[i]))
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(m.Predict(at(x[i])))(t)
 				if !near(m.Untransform(m.Z[i]), y[i]) {
 					t.Errorf("%s, %q: %v is %v to the model", c.goal, tails, y[i], m.Untransform(m.Z[i]))
 				}
@@ -109,10 +101,7 @@ func TestWhichTailIsHeavy(t *testing.T) {
 		for i := range c.beside { // the first composition
 			f.apply(measured(100+i, at(0.01*float64(i)), 0.001*float64(i)))
 		}
-		fit, err := f.Fit(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(f.Fit(t.Context(), 1))(t)
 		if (fit.Compressed != nil) != c.compressed {
 			t.Errorf("%s: compressed %+v", c.name, fit.Compressed)
 		}
@@ -131,10 +120,7 @@ func TestDoubtsOfHeavyTails(t *testing.T) {
 		for n, i := range order {
 			f.apply(measured(n+1, at(x[i]), y[i]))
 		}
-		fit, err := f.Fit(t.Context(), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(f.Fit(t.Context(), 1))(t)
 		f.apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &fit}, measured(25, at(x[otherwise]), value))
 		e, ok, err := f.LeaveOneOut(t.Context(), *f.Of("e25"), 1)
 		if err != nil || !ok {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -26,10 +27,7 @@ func TestOutside(t *testing.T) {
 		Excluded:   []definition.Region{{Name: "lid", Where: map[string]definition.RegionSide{"T": {Min: new(70.0), Max: new(75.0)}, "s": {Is: "DMF"}}}},
 		Instrument: definition.Instrument{Steps: map[string]float64{"T": 5}},
 	}
-	bounds, err := space.NewBounds(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bounds := must.Get(space.NewBounds(def))(t)
 	p := func(T, n, a, b float64, s string) definition.Point {
 		return definition.Point{"T": definition.Number(T), "n": definition.Number(n), "a": definition.Number(a),
 			"b": definition.Number(b), "s": definition.Category(s)}
@@ -69,9 +67,7 @@ func TestOutside(t *testing.T) {
 
 	listed := definition.Campaign{Parameters: def.Parameters[:1], Candidates: []definition.Point{
 		{"T": definition.Number(30)}, {"T": definition.Number(50)}}}
-	if bounds, err = space.NewBounds(listed); err != nil {
-		t.Fatal(err)
-	}
+	bounds = must.Get(space.NewBounds(listed))(t)
 	for at, outside := range map[float64]bool{30: false, 30.000001: false, 40: true} {
 		made := definition.Point{"T": definition.Number(at)}
 		if why, _ := bounds.Outside(made, made); (why != "") != outside {

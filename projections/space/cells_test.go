@@ -6,6 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Cells cover the space: every composition lies in one, and what is excluded in
@@ -14,10 +15,7 @@ func TestCellsCoverTheSpace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		def := definitions().Draw(t, "definition")
 		s := open(t, def)
-		cells, whole, err := s.Cells(500)
-		if err != nil {
-			t.Fatal(err)
-		}
+		cells, whole := must.Get2(s.Cells(500))(t)
 		if whole {
 			t.Skip("too many cells")
 		}
@@ -29,15 +27,9 @@ func TestCellsCoverTheSpace(t *testing.T) {
 			}
 			return n
 		}
-		sample, err := s.Sample(3, rapid.Uint64().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(s.Sample(3, rapid.Uint64().Draw(t, "seed")))(t)
 		for _, p := range sample {
-			x, err := s.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(s.Encode(p))(t)
 			if n := count(x); n < 1 {
 				t.Fatalf("%v lies in no cell", p)
 			}
@@ -45,10 +37,7 @@ func TestCellsCoverTheSpace(t *testing.T) {
 		// A point well inside an excluded region lies in no cell.
 		for i := range s.regions {
 			p := sample[0]
-			x, err := s.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(s.Encode(p))(t)
 			for _, d := range s.regions[i].sides {
 				a := &s.axes[d.axis]
 				if d.category >= 0 {

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a covering design holds every category at least once where it has as many compositions, and else as
@@ -35,10 +36,7 @@ func TestCoveringDesignHoldsEveryCategory(t *testing.T) {
 		if shape == "tied" {
 			def.Constraints = []definition.Constraint{{Name: "sum", Terms: map[string]float64{"x": 1, "y": 1}, Equals: ptr(1)}}
 		}
-		s, err := New(def)
-		if err != nil {
-			r.Fatal(err)
-		}
+		s := must.Get(New(def))(r)
 		n := rapid.IntRange(1, 12).Draw(r, "n")
 		if shape == "finite" {
 			n = min(n, 9)
@@ -52,9 +50,7 @@ func TestCoveringDesignHoldsEveryCategory(t *testing.T) {
 			name := fmt.Sprintf("c%d", i)
 			seen := map[definition.Value]bool{}
 			for _, p := range points {
-				if err := s.Contains(p); err != nil {
-					r.Fatal(err)
-				}
+				must.Do(r, s.Contains(p))
 				seen[p[name]] = true
 			}
 			if len(seen) < min(n, size) {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // simplex is three fractions that sum to one, nothing else.
@@ -31,10 +32,7 @@ func spread(t *testing.T, s *Space, points []definition.Point, uniform [][]float
 	t.Helper()
 	var xs [][]float64
 	for _, p := range points {
-		x, err := s.Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(s.Encode(p))(t)
 		xs = append(xs, x)
 	}
 	least = math.Inf(1)
@@ -57,23 +55,14 @@ func spread(t *testing.T, s *Space, points []definition.Point, uniform [][]float
 // On a simplex a Sobol design is spread more evenly than random compositions
 // and than compositions that are drawn in the cube and divided by their sum.
 func TestDesignFillsASimplex(t *testing.T) {
-	s, err := New(simplex())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(simplex()))(t)
 	exact := dirichlet(4000)
 	for _, n := range []int{8, 20, 50} {
 		var designed, random, naive [2]float64
 		const seeds = 10
 		for seed := range uint64(seeds) {
-			d, err := s.Design(definition.DesignSobol, n, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
-			r, err := s.Design(definition.DesignRandom, n, seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(s.Design(definition.DesignSobol, n, seed))(t)
+			r := must.Get(s.Design(definition.DesignRandom, n, seed))(t)
 			for k, points := range [][]definition.Point{d, r, normalized(n, seed)} {
 				least, energy := spread(t, s, points, exact)
 				for _, into := range []*[2]float64{&designed, &random, &naive}[k : k+1] {
@@ -155,21 +144,12 @@ func TestSampleIsUniform(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := New(test.def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(New(test.def))(t)
 			const n = 4000
-			sample, err := s.Sample(n, 11)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sample := must.Get(s.Sample(n, 11))(t)
 			count := 0
 			for _, p := range sample {
-				x, err := s.Encode(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := must.Get(s.Encode(p))(t)
 				if test.in(x) {
 					count++
 				}
@@ -194,14 +174,8 @@ func TestDesignReachesEveryPart(t *testing.T) {
 			{Name: "corrodes", Where: map[string]definition.RegionSide{"salt": {Is: "LiFSI"}, "b": {Min: ptr(0.5)}}},
 		},
 	}
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	design, err := s.Design(definition.DesignSobol, 16, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
+	design := must.Get(s.Design(definition.DesignSobol, 16, 5))(t)
 	parts := map[string]int{}
 	for _, p := range design {
 		if err := s.Contains(p); err != nil {
@@ -231,10 +205,7 @@ func TestDesignReachesEveryPart(t *testing.T) {
 
 // Law: there are two kinds of design, and another one is refused by name.
 func TestUnknownDesign(t *testing.T) {
-	s, err := New(simplex())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(simplex()))(t)
 	points, err := s.Design("halton", 3, 1)
 	if err == nil || points != nil {
 		t.Fatalf("it gives %v, %v", points, err)
@@ -269,10 +240,7 @@ func TestDesignIsEvenInEveryParameter(t *testing.T) {
 		return count
 	}
 	for seed := range uint64(3) {
-		design, err := s.Design(definition.DesignSobol, 16, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		design := must.Get(s.Design(definition.DesignSobol, 16, seed))(t)
 		count := quarters(design)
 		for what, n := range count {
 			if n != 4 {
@@ -284,10 +252,7 @@ func TestDesignIsEvenInEveryParameter(t *testing.T) {
 		}
 	}
 	const n = 1600 // five standard deviations of a binomial are 87
-	random, err := s.Sample(n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	random := must.Get(s.Sample(n, 1))(t)
 	count := quarters(random)
 	for what, k := range count {
 		if k < n/4-87 || k > n/4+87 {
@@ -351,10 +316,7 @@ func TestWalksStartAllOverTheSpace(t *testing.T) {
 	const seeds = 20
 	both := 0
 	for seed := range uint64(seeds) {
-		sample, err := s.Sample(16, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(s.Sample(16, seed))(t)
 		met := map[string]bool{}
 		for _, p := range sample {
 			met[p["salt"].Name()] = true
@@ -594,14 +556,8 @@ func TestRecordedCompositions(t *testing.T) {
 			{"sample", func() (any, error) { return s.Sample(20, 5) }, c.drawn},
 			{"starts", func() (any, error) { return s.Starts(20, 5) }, c.starts},
 		} {
-			got, err := made.make()
-			if err != nil {
-				t.Fatal(err)
-			}
-			text, err := json.Marshal(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(made.make())(t)
+			text := must.Get(json.Marshal(got))(t)
 			if sum := fmt.Sprintf("%.4x", sha256.Sum256(text)); sum != made.want {
 				t.Errorf("%s: the %s has the digest %s, recorded is %s", c.name, made.what, sum, made.want)
 			}
@@ -610,41 +566,23 @@ func TestRecordedCompositions(t *testing.T) {
 }
 
 func BenchmarkDesign(b *testing.B) {
-	s, err := New(mixture())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(New(mixture()))(b)
 	for b.Loop() {
-		if _, err := s.Design(definition.DesignSobol, 10, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Design(definition.DesignSobol, 10, 1))(b)
 	}
 }
 
 func BenchmarkSnap(b *testing.B) {
-	s, err := New(mixture())
-	if err != nil {
-		b.Fatal(err)
-	}
-	starts, err := s.Starts(64, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(New(mixture()))(b)
+	starts := must.Get(s.Starts(64, 1))(b)
 	for i := 0; b.Loop(); i++ {
-		if _, err := s.Snap(starts[i%len(starts)]); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Snap(starts[i%len(starts)]))(b)
 	}
 }
 
 func BenchmarkStarts(b *testing.B) {
-	s, err := New(mixture())
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(New(mixture()))(b)
 	for b.Loop() {
-		if _, err := s.Starts(512, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(s.Starts(512, 1))(b)
 	}
 }

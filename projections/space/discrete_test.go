@@ -7,19 +7,14 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
 // drawn is a composition of a drawn space, encoded.
 func drawn(t *rapid.T, s *Space) []float64 {
-	sample, err := s.Sample(1, rapid.Uint64().Draw(t, "seed"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := s.Encode(sample[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := must.Get(s.Sample(1, rapid.Uint64().Draw(t, "seed")))(t)
+	x := must.Get(s.Encode(sample[0]))(t)
 	return x
 }
 
@@ -40,14 +35,8 @@ func TestRoundIsNearestWhereItIsAllowed(t *testing.T) {
 		if !ok {
 			return
 		}
-		p, err := s.Snap(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v, err := s.Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(s.Snap(x))(t)
+		v := must.Get(s.Encode(p))(t)
 		// Projections on a polytope are exact to some 1e-8.
 		if d, least := squaredDistance(u, x), squaredDistance(v, x); math.Abs(d-least) > 1e-7 {
 			t.Fatalf("%v rounds to %v, %g away, and %v is %g away", x, u, d, v, least)
@@ -92,14 +81,11 @@ func TestConstraintsInIntegers(t *testing.T) {
 		{"up to a million, of ten digits", 1_000_000, ten, map[string]float64{"a": 1, "b": 1}, 0},
 		{"coefficients of very different size", 1, tenths, map[string]float64{"a": 1e10, "b": 1e-10}, 0},
 	} {
-		s, err := build(definition.Campaign{
+		s := must.Get(build(definition.Campaign{
 			Parameters:  []definition.Parameter{continuous("a", 0, c.hi), continuous("b", 0, c.hi)},
 			Constraints: []definition.Constraint{{Terms: c.terms, AtMost: ptr(1)}},
 			Instrument:  definition.Instrument{Steps: c.steps},
-		}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, nil))(t)
 		if got := s.rows[0].whole; got != c.want {
 			t.Errorf("%s: the denominator is %v, want %v", c.name, got, c.want)
 		}
@@ -115,19 +101,13 @@ func TestNeighborsMayBeMeasured(t *testing.T) {
 		x := drawn(t, s)
 		for i := range s.axes {
 			a := &s.axes[i]
-			neighbors, err := s.Neighbors(x, i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			neighbors := must.Get(s.Neighbors(x, i))(t)
 			again, err := s.Neighbors(x, i)
 			if err != nil || !slices.EqualFunc(neighbors, again, slices.Equal[[]float64]) {
 				t.Fatalf("%v and then %v, %v", neighbors, again, err)
 			}
 			for k, u := range neighbors {
-				p, err := s.Snap(u)
-				if err != nil {
-					t.Fatal(err)
-				}
+				p := must.Get(s.Snap(u))(t)
 				if why := obeys(def, p); why != "" {
 					t.Fatalf("%v, beside %v: %s", p, x, why)
 				}
@@ -206,14 +186,8 @@ func TestNeighborsConnect(t *testing.T) {
 			}
 			want = len(list)
 		}
-		start, err := s.Sample(1, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := s.Encode(start[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		start := must.Get(s.Sample(1, 1))(t)
+		x := must.Get(s.Encode(start[0]))(t)
 		reached := map[string]bool{id(s.nearest(x)): true}
 		for queue := [][]float64{x}; len(queue) > 0; queue = queue[1:] {
 			for i := range s.axes {
@@ -246,14 +220,8 @@ func TestSlicesAreFeasible(t *testing.T) {
 		for j := range u {
 			u[j] = rapid.Float64Range(-0.5, 1.5).Draw(t, "u")
 		}
-		settled, err := s.Around(x, false, 500)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pure, err := s.Around(x, true, 500)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settled := must.Get(s.Around(x, false, 500))(t)
+		pure := must.Get(s.Around(x, true, 500))(t)
 		if !slices.Equal(settled.Free, s.Continuous()) || len(pure.Free) != len(s.numeric) {
 			t.Fatalf("free are %v and %v", settled.Free, pure.Free)
 		}
@@ -267,9 +235,7 @@ func TestSlicesAreFeasible(t *testing.T) {
 				if piece.Violation(at) <= 2*margin {
 					inside++
 				}
-				if err := piece.Project(at, to); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, piece.Project(at, to))
 				y := slices.Clone(x)
 				for k, j := range slice.Free {
 					y[j] = at[k]

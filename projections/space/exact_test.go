@@ -15,15 +15,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // prepared is the space of a definition that has compositions.
 func prepared(t *testing.T, def definition.Campaign) *Space {
 	t.Helper()
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
 	return s
 }
 
@@ -278,10 +276,7 @@ func TestSnapInAnyUnit(t *testing.T) {
 					}
 				}
 			}
-			p, err := s.Snap(x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(s.Snap(x))(t)
 			distance := 0.0
 			for i, name := range names {
 				v, _ := p[name].Float()
@@ -313,10 +308,7 @@ func TestStepsAreDecimals(t *testing.T) {
 		}
 		written := int(math.Round(c.step * math.Pow10(c.digits)))
 		for i := range g.len() {
-			want, err := strconv.ParseFloat(fmt.Sprintf("%de-%d", (c.low+i)*written, c.digits), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(strconv.ParseFloat(fmt.Sprintf("%de-%d", (c.low+i)*written, c.digits), 64))(t)
 			if got := g.value(i); got != want {
 				t.Fatalf("value %d of %v to %v in steps of %v is %v, want %v", i, c.lo, c.hi, c.step, got, want)
 			}
@@ -582,10 +574,7 @@ func TestParametersWithoutChoice(t *testing.T) {
 	mixed := simplex()
 	mixed.Parameters = append(mixed.Parameters, settled...)
 	s = prepared(t, mixed)
-	sample, err := s.Sample(20, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sample := must.Get(s.Sample(20, 5))(t)
 	for _, p := range sample {
 		if err := s.Contains(p); err != nil || !strings.HasSuffix(s.Format(p), want) {
 			t.Errorf("%s: %v", s.Format(p), err)
@@ -596,14 +585,8 @@ func TestParametersWithoutChoice(t *testing.T) {
 // Law: two compositions have one key where no coordinate differs by a billionth of its range.
 func TestKeysTellCompositionsApart(t *testing.T) {
 	s := prepared(t, definition.Campaign{Parameters: []definition.Parameter{continuous("a", 0, 100), continuous("b", 0, 1)}})
-	own, err := s.Key(ab(50, 0.5))
-	if err != nil {
-		t.Fatal(err)
-	}
-	like, err := s.Like(ab(50, 0.5))
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(s.Key(ab(50, 0.5)))(t)
+	like := must.Get(s.Like(ab(50, 0.5)))(t)
 	for off, same := range map[float64]bool{1e-11: true, 3e-10: true, 2e-9: false, 1e-6: false} {
 		for _, p := range []definition.Point{ab(50+100*off, 0.5), ab(50, 0.5-off)} {
 			if key, err := s.Key(p); err != nil || (key == own) != same {
@@ -627,10 +610,7 @@ func TestKeysTellCompositionsApart(t *testing.T) {
 func TestLikeIsTheSameKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := open(t, definitions().Draw(t, "definition"))
-		sample, err := s.Sample(4, rapid.Uint64().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(s.Sample(4, rapid.Uint64().Draw(t, "seed")))(t)
 		// One parameter of another composition makes neighbors that differ in it alone.
 		name := rapid.SampledFrom(s.Parameters()).Draw(t, "parameter")
 		neighbor, larger := maps.Clone(sample[0]), maps.Clone(sample[0])
@@ -638,14 +618,8 @@ func TestLikeIsTheSameKey(t *testing.T) {
 		larger["of another space"] = definition.Number(1)
 		smaller := maps.Clone(sample[0])
 		delete(smaller, name)
-		like, err := s.Like(sample[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		own, err := s.Key(sample[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		like := must.Get(s.Like(sample[0]))(t)
+		own := must.Get(s.Key(sample[0]))(t)
 		for _, p := range append(sample, neighbor, larger, smaller) {
 			key, err := s.Key(p)
 			if alike, _ := like(p); alike != (err == nil && key == own) {
@@ -665,23 +639,14 @@ func TestNothingIsNearerThanSnap(t *testing.T) {
 		for i := range x {
 			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
 		}
-		p, err := s.Snap(x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := s.Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(s.Snap(x))(t)
+		u := must.Get(s.Encode(p))(t)
 		sample, err := s.Sample(200, rapid.Uint64().Draw(t, "seed"))
 		if err != nil {
 			t.Skip(err)
 		}
 		for _, q := range sample {
-			v, err := s.Encode(q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(s.Encode(q))(t)
 			// Projections on a polytope are exact to some 1e-8.
 			if d := squaredDistance(v, x); d < squaredDistance(u, x)-1e-6 {
 				t.Fatalf("snapped to %v at %v, and %v is at %v", p, squaredDistance(u, x), q, d)
@@ -737,10 +702,7 @@ func TestRegionsAreLeftBySteps(t *testing.T) {
 		{"past an open end", definition.Campaign{Parameters: box, Excluded: where(map[string]definition.RegionSide{"a": {Min: ptr(3)}})}, []float64{0.9, 0.5}, 3 - 1e-8, 0.5},
 	} {
 		s := prepared(t, c.def)
-		p, err := s.Snap(c.x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(s.Snap(c.x))(t)
 		a, _ := p["a"].Float()
 		b, _ := p["b"].Float()
 		if math.Abs(a-c.a) > 1e-14*10 || math.Abs(b-c.b) > 1e-14 || s.Contains(p) != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a constraint on what follows linearly from the parameters is one on the compositions: designs and searches keep
@@ -15,14 +16,8 @@ func TestConstraintOnWhatFollows(t *testing.T) {
 	def := mixture()
 	def.Quantities = []definition.QuantityDef{{Name: "price", From: "2*ec + 10*fec"}}
 	def.ConstraintsOnOutcomes = []definition.OutcomeConstraint{{Require: "price <= 0.9"}}
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	points, err := s.Design(definition.DesignSobol, 40, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
+	points := must.Get(s.Design(definition.DesignSobol, 40, 1))(t)
 	price := func(p definition.Point) float64 {
 		ec, _ := p["ec"].Float()
 		fec, _ := p["fec"].Float()
@@ -33,14 +28,8 @@ func TestConstraintOnWhatFollows(t *testing.T) {
 			t.Errorf("%v costs %v", p, price(p))
 		}
 	}
-	free, err := New(mixture())
-	if err != nil {
-		t.Fatal(err)
-	}
-	all, err := free.Design(definition.DesignSobol, 40, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(New(mixture()))(t)
+	all := must.Get(free.Design(definition.DesignSobol, 40, 1))(t)
 	i := slices.IndexFunc(all, func(p definition.Point) bool { return price(p) > 1 })
 	if i < 0 {
 		t.Fatal("without the constraint none costs more than 1")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -214,30 +215,19 @@ func TestEverythingSuggestedMayBeMeasured(t *testing.T) {
 			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
 		}
 		var points []definition.Point
-		p, err := s.Snap(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(s.Snap(x))(t)
 		points = append(points, p)
 		for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
-			design, err := s.Design(kind, 4, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			design := must.Get(s.Design(kind, 4, 7))(t)
 			points = append(points, design...)
 		}
-		sample, err := s.Sample(4, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(s.Sample(4, 7))(t)
 		points = append(points, sample...)
 		for _, p := range points {
 			if why := obeys(def, p); why != "" {
 				t.Fatalf("%v: %s", p, why)
 			}
-			if err := s.Contains(p); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Contains(p))
 		}
 	})
 }
@@ -247,24 +237,12 @@ func TestEncodingIsInvertible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		def := definitions().Draw(t, "definition")
 		s := open(t, def)
-		sample, err := s.Sample(2, rapid.Uint64().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		sample := must.Get(s.Sample(2, rapid.Uint64().Draw(t, "seed")))(t)
 		for _, p := range sample {
-			x, err := s.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
-			snapped, err := s.Snap(x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(s.Encode(p))(t)
+			snapped := must.Get(s.Snap(x))(t)
 			for name, back := range map[string]definition.Point{"Decode": s.Decode(x), "Snap": snapped} {
-				y, err := s.Encode(back)
-				if err != nil {
-					t.Fatal(err)
-				}
+				y := must.Get(s.Encode(back))(t)
 				if d := math.Sqrt(squaredDistance(x, y)); d > 1e-8 {
 					t.Fatalf("%s moves %v to %v, by %g", name, p, back, d)
 				}
@@ -288,9 +266,7 @@ func TestSnapIsNearest(t *testing.T) {
 			x[i] = rapid.Float64Range(-0.3, 1.3).Draw(t, "x")
 		}
 		search := snapSearch{s: s, x: x, least: math.Inf(1)}
-		if err := search.descend(s.whole()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, search.descend(s.whole()))
 		nearest := math.Inf(1)
 		for i := range list {
 			nearest = min(nearest, squaredDistance(s.encoded[i], x))
@@ -305,14 +281,8 @@ func TestSnapIsNearest(t *testing.T) {
 // 0.7 is not 1 in binary.
 func TestMixtureSumsExactly(t *testing.T) {
 	def := mixture()
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	design, err := s.Design(definition.DesignSobol, 50, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
+	design := must.Get(s.Design(definition.DesignSobol, 50, 1))(t)
 	if len(design) != 50 {
 		t.Fatalf("%d compositions, want 50", len(design))
 	}
@@ -330,29 +300,14 @@ func TestDesignIsASequence(t *testing.T) {
 	list := definition.Campaign{Parameters: []definition.Parameter{{Name: "a", Values: []float64{1, 2, 3, 4, 5, 6}}, {Name: "b", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}}}}
 	for name, def := range map[string]definition.Campaign{"box": box, "mixture": mixture(), "list": list} {
 		for _, kind := range []string{definition.DesignSobol, definition.DesignRandom} {
-			s, err := New(def)
-			if err != nil {
-				t.Fatal(err)
-			}
-			long, err := s.Design(kind, 12, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			short, err := s.Design(kind, 5, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
-			other, err := s.Design(kind, 5, 4)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(New(def))(t)
+			long := must.Get(s.Design(kind, 12, 3))(t)
+			short := must.Get(s.Design(kind, 5, 3))(t)
+			other := must.Get(s.Design(kind, 5, 4))(t)
 			seen := map[string]bool{}
 			same := 0
 			for i, p := range long {
-				k, err := s.Key(p)
-				if err != nil {
-					t.Fatal(err)
-				}
+				k := must.Get(s.Key(p))(t)
 				if seen[k] {
 					t.Errorf("%s, %s: %s comes twice", name, kind, s.Format(p))
 				}
@@ -439,10 +394,7 @@ func TestInfeasible(t *testing.T) {
 // Law: what goes wrong in a projection is an error of the search, and no sign that there is
 // nothing to find.
 func TestSnapReportsWhatGoesWrong(t *testing.T) {
-	s, err := New(simplex())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(simplex()))(t)
 	s.rows[0].coef[0] = math.NaN() // no definition comes that far
 	if _, err := s.Snap([]float64{1, 0, 0}); !errors.Is(err, optimize.ErrConstraint) {
 		t.Errorf("of the whole space: %v", err)
@@ -468,10 +420,7 @@ func TestSnapGivesUp(t *testing.T) {
 			Constraints: []definition.Constraint{{Terms: terms, Equals: &sum}}, Instrument: steps,
 		}
 	}
-	s, err := New(lattice(2.073132))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(lattice(2.073132)))(t)
 	if p, err := s.Snap([]float64{0.5001, 0.5, 0.4999}); err != nil || s.Format(p) != "a 0.5, b 0.5, c 0.5" {
 		t.Errorf("in the middle it finds %v, %v", p, err)
 	}
@@ -511,14 +460,8 @@ func TestSnapPassesOverWhatRoundingBreaks(t *testing.T) {
 		Constraints: []definition.Constraint{{Terms: map[string]float64{"ec": 1, "dmc": -1}, Equals: ptr(0.100000003)}},
 		Instrument:  definition.Instrument{Steps: map[string]float64{"ec": 0.05}},
 	}
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Snap([]float64{0, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
+	p := must.Get(s.Snap([]float64{0, 0}))(t)
 	if ec, _ := p["ec"].Float(); ec != 0.15 || s.Contains(p) != nil {
 		t.Errorf("%s: %v, want ec 0.15", s.Format(p), s.Contains(p))
 	}
@@ -528,10 +471,7 @@ func TestSnapPassesOverWhatRoundingBreaks(t *testing.T) {
 func TestStartsAreFeasible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := open(t, definitions().Draw(t, "definition"))
-		starts, err := s.Starts(20, rapid.Uint64().Draw(t, "seed"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		starts := must.Get(s.Starts(20, rapid.Uint64().Draw(t, "seed")))(t)
 		for _, x := range starts {
 			if v := s.Region().Violation(x); v > 1e-9 {
 				t.Fatalf("start %v is outside by %g", x, v)

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what a campaign can ask for is never called astray.
@@ -32,10 +33,7 @@ func TestStrays(t *testing.T) {
 	def.Parameters = append(def.Parameters,
 		definition.Parameter{Name: "t", Unit: "°C", Values: []float64{25, 35, 60}},
 		definition.Parameter{Name: "salt", Categories: []definition.CategoryDef{{Name: "x"}, {Name: "y"}}})
-	s, err := New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(def))(t)
 	for _, test := range []struct {
 		ec, dmc, emc, fec, t float64
 		asked, made          []string

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/humantest"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // desk is a reviewer with a person behind it, and a person: questions lie on
@@ -233,10 +234,7 @@ func examine(t *testing.T, fault string) map[string]error {
 		// What these waits decide is only how long a broken reviewer is given.
 		env.Patience, env.Prompt = 100*time.Millisecond, 100*time.Millisecond
 	}
-	results, err := humantest.Examine(t.Context(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(humantest.Examine(t.Context(), env))(t)
 	broken := make(map[string]error)
 	for _, r := range results {
 		if r.Err != nil {
@@ -319,10 +317,7 @@ func TestWhatIsLackingIsNotPassed(t *testing.T) {
 			Patience: 100 * time.Millisecond, Prompt: 100 * time.Millisecond,
 		}
 		test.change(&env)
-		results, err := humantest.Examine(t.Context(), env)
-		if err != nil {
-			t.Fatal(err)
-		}
+		results := must.Get(humantest.Examine(t.Context(), env))(t)
 		var unjudged []string
 		for _, r := range results {
 			if r.Unjudged() {

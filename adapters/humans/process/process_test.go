@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // modeVariable turns this test binary into a program in an expert's place.
@@ -91,12 +92,9 @@ func question(form events.Form) humans.Question {
 
 func open(t *testing.T, mode string) humans.Reviewer {
 	t.Helper()
-	r, err := process.New(process.Settings{
+	r := must.Get(process.New(process.Settings{
 		Command: []string{os.Args[0]}, Env: map[string]string{modeVariable: mode}, ReplyWithin: definition.Duration(time.Second),
-	}, "llm", "c", t.TempDir(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "llm", "c", t.TempDir(), nil))(t)
 	t.Cleanup(func() { r.(io.Closer).Close() })
 	return r
 }
@@ -113,9 +111,7 @@ func TestEveryForm(t *testing.T) {
 			got, err := r.Ask(t.Context(), question(form))
 			var want events.Answer
 			if mode != "cannot tell" {
-				if err := json.Unmarshal([]byte(answers[form]), &want); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal([]byte(answers[form]), &want))
 			}
 			if err != nil || !got.Answer.Equal(want) || got.Comment != `why \u001b[2J not` || got.Program == nil ||
 				got.Program.Name != "test" || got.Program.At != 7 || got.Program.View != "ab" || len(got.Program.Files) != 64 {

@@ -9,15 +9,13 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // label is what the expert says of p in the n-th question.
 func label(t testing.TB, r *simulated.Reviewer, n int, p definition.Point) events.Label {
 	t.Helper()
-	reply, err := r.Ask(t.Context(), question("branin", n, p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	reply := must.Get(r.Ask(t.Context(), question("branin", n, p)))(t)
 	return reply.Answer.Label
 }
 
@@ -119,10 +117,7 @@ func TestCopies(t *testing.T) {
 	k, _ := tasks.Lookup("branin")
 	sharp := simulated.Settings{Accuracy: ptr(1e6), Copies: 0.4}
 	r := reviewer(t, "branin", 1, sharp)
-	examples, err := r.Examples(t.Context(), 1, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	examples := must.Get(r.Examples(t.Context(), 1, false))(t)
 	other := k.Point(k.Best.At) // accepted for sure
 	if examples[0].Label == events.LabelAccept {
 		other = k.Point(k.Worst.At)
@@ -215,19 +210,14 @@ func TestPrejudiceOfLabels(t *testing.T) {
 			return 1
 		})
 		for place, i := range order {
-			reply, err := c.r.Ask(t.Context(), question(c.task, i, random[i]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			reply := must.Get(c.r.Ask(t.Context(), question(c.task, i, random[i])))(t)
 			if (reply.Answer.Label == events.LabelAccept) != (place < 50) && (place < 35 || place >= 65) {
 				t.Errorf("%s, %s: what they expect to be number %d of 100 they %s", c.task, c.goal, place+1, reply.Answer.Label)
 			}
 			if i == 0 {
 				continue
 			}
-			if reply, err = c.r.Ask(t.Context(), comparison(c.task, i, random[i], random[i-1])); err != nil {
-				t.Fatal(err)
-			}
+			reply = must.Get(c.r.Ask(t.Context(), comparison(c.task, i, random[i], random[i-1])))(t)
 			if (reply.Answer.Order[0] == 0) != better(i, i-1) {
 				t.Errorf("%s, %s: of %v and %v expected, they choose %v", c.task, c.goal, said[i], said[i-1], reply.Answer.Order)
 			}

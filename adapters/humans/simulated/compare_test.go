@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // comparison is a question between compositions of a task.
@@ -39,10 +40,7 @@ func orders(t *testing.T, r *simulated.Reviewer, task string, n int, options ...
 	t.Helper()
 	counts := make(map[string]int)
 	for i := range n {
-		a, err := r.Ask(t.Context(), comparison(task, i, options...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(r.Ask(t.Context(), comparison(task, i, options...)))(t)
 		text := ""
 		for _, option := range a.Answer.Order {
 			text += humans.OptionName(option)
@@ -164,10 +162,7 @@ func TestPinpoint(t *testing.T) {
 	left := func(p definition.Point) bool { x, _ := p["x1"].Float(); return x < 2.5 }
 	var inside, whole float64
 	for _, p := range uniform("branin")(100_000, 7) {
-		rank, err := k.Rank(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rank := must.Get(k.Rank(p))(t)
 		accept := 1 - logistic(accuracy*rank)
 		whole += accept
 		if left(p) {
@@ -268,16 +263,10 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 	points, _ := places()
 	cfg := simulated.Settings{Accuracy: ptr(0.0)}
 	ask := func(seed uint64, expert string, q humans.Question) humans.Reply {
-		r, err := simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)},
-			defined("branin", seed), uniform("branin"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)},
+			defined("branin", seed), uniform("branin")))(t)
 		q.Expert = expert
-		a, err := r.Ask(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(r.Ask(t.Context(), q))(t)
 		return a
 	}
 	differ := make(map[string]int)

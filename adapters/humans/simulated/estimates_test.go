@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // estimate asks for numbers, or for marks, of some compositions.
@@ -73,10 +74,7 @@ func TestEstimates(t *testing.T) {
 					}
 				}
 			}
-			rank, err := k.Rank(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rank := must.Get(k.Rank(p))(t)
 			within(t, "unsure", unsure, 100*rounds, 0.25)
 			within(t, "worse", worse, 100*rounds-unsure, logistic(a*rank))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: an expert who knows a table judges a composition by the mean of its rows, ranks it
@@ -18,9 +19,7 @@ func TestKnowsTable(t *testing.T) {
 	const n = 3000
 	folder := t.TempDir()
 	csv := "x,taste,name\n1,4,a\n2,10,b\n2,20,c\n3,1,d\n"
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(csv), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(csv), 0o600))
 	at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }
 	for _, goal := range []string{definition.Maximize, definition.Minimize} {
 		def := definition.Campaign{
@@ -38,10 +37,7 @@ func TestKnowsTable(t *testing.T) {
 		for i := range n {
 			q := question("branin", i, nil)
 			q.Form, q.Options = events.FormComparison, []events.Option{{Parameters: at(1)}, {Parameters: at(2)}}
-			a, err := r.Ask(t.Context(), q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(r.Ask(t.Context(), q))(t)
 			counts += a.Answer.Order[0]
 		}
 		want := 1 / (1 + 0.008968) // S(6·11/14), and e^(−6·11/14) = 0.008968

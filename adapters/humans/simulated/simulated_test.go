@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -49,11 +50,8 @@ func uniform(task string) func(n int, seed uint64) []definition.Point {
 
 func reviewer(t testing.TB, task string, seed uint64, cfg simulated.Settings) *simulated.Reviewer {
 	t.Helper()
-	r, err := simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)},
-		defined(task, seed), uniform(task))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(simulated.New(definition.Expert{Name: "ada", Channel: simulated.Choose(cfg)},
+		defined(task, seed), uniform(task)))(t)
 	return r
 }
 
@@ -75,10 +73,7 @@ func TestLabeler(t *testing.T) {
 			r := reviewer(t, task, 1, simulated.Settings{Accuracy: &a, UnsureRate: 0.25})
 			counts := make(map[string]int)
 			for i := range n {
-				answer, err := r.Ask(t.Context(), question(task, i, p))
-				if err != nil {
-					t.Fatal(err)
-				}
+				answer := must.Get(r.Ask(t.Context(), question(task, i, p)))(t)
 				counts[answer.Answer.String()]++
 			}
 			within := func(what string, got, want float64, n int) {
@@ -86,10 +81,7 @@ func TestLabeler(t *testing.T) {
 					t.Errorf("a = %v at %v: %s %.3f, want %.3f ± %.3f", a, p, what, got, want, sd)
 				}
 			}
-			rank, err := k.Rank(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rank := must.Get(k.Rank(p))(t)
 			sure := n - counts["unsure"]
 			within("unsure", float64(counts["unsure"])/n, 0.25, n)
 			within("rejected", float64(counts["reject"])/float64(sure), logistic(a*rank), sure)
@@ -110,10 +102,7 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 	}
 	differ := make(map[string]int)
 	for i := range n {
-		first, err := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p)))(t)
 		again, _ := reviewer(t, task, 1, cfg).Ask(t.Context(), question(task, i, p))
 		if !first.Equal(again) {
 			t.Fatalf("question %d: %v, then %v", i, first, again)
@@ -141,13 +130,10 @@ func TestAnswerIsAFunctionOfTheQuestion(t *testing.T) {
 func TestGoal(t *testing.T) {
 	def := defined("branin", 1)
 	def.Objective.Goal = definition.Maximize
-	r, err := simulated.New(definition.Expert{
+	r := must.Get(simulated.New(definition.Expert{
 		Name:    "ada",
 		Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(50.0)}),
-	}, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, def, nil))(t)
 	k, _ := tasks.Lookup("branin")
 	if a, err := r.Ask(t.Context(), question("branin", 1, k.Point(k.Best.At))); err != nil ||
 		a.Answer.Label != events.LabelReject {
@@ -164,11 +150,8 @@ func TestExamples(t *testing.T) {
 		accepted int // −1: any
 	}{{10, true, 5}, {7, true, 3}, {0, true, 0}, {10, false, -1}} {
 		get := func() []humans.Example {
-			e, err := reviewer(t, "ackley4", 1,
-				simulated.Settings{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(reviewer(t, "ackley4", 1,
+				simulated.Settings{UnsureRate: 1}).Examples(t.Context(), c.n, c.balanced))(t)
 			return e
 		}
 		examples := get()
@@ -187,17 +170,14 @@ func TestExamples(t *testing.T) {
 	}
 	// An expert who never accepts cannot give balanced examples, and says so.
 	r := reviewer(t, "branin", 1, simulated.Settings{Accuracy: ptr(1e6)})
-	r2, err := simulated.New(definition.Expert{
+	r2 := must.Get(simulated.New(definition.Expert{
 		Name:    "ada",
 		Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(1e6)}),
 	},
 		defined("branin", 1), func(int, uint64) []definition.Point {
 			k, _ := tasks.Lookup("branin")
 			return []definition.Point{k.Point(k.Worst.At)}
-		})
-	if err != nil {
-		t.Fatal(err)
-	}
+		}))(t)
 	if _, err := r2.Examples(t.Context(), 2, true); !errors.Is(err, simulated.ErrExamples) {
 		t.Errorf("only rejections: %v", err)
 	}

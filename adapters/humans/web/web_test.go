@@ -10,16 +10,14 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/web"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the expert's own questions wait, each as often as it is asked, until they are withdrawn, and
 // no answer comes with that; a question to somebody else does not wait.
 func TestItWaits(t *testing.T) {
-	reviewer, err := web.Channel.Open(t.Context(),
-		definition.Expert{Name: "ada", Channel: web.Choose(web.Settings{})}, definition.Campaign{}, humans.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	reviewer := must.Get(web.Channel.Open(t.Context(),
+		definition.Expert{Name: "ada", Channel: web.Choose(web.Settings{})}, definition.Campaign{}, humans.Environment{}))(t)
 	if d := reviewer.Describe(); d != (humans.Description{Expert: "ada"}) {
 		t.Errorf("it is %+v", d)
 	}

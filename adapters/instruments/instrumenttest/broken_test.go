@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -562,10 +563,7 @@ func TestBrokenInstrumentsAreCaught(t *testing.T) {
 	} {
 		t.Run(test.fault, func(t *testing.T) {
 			t.Parallel()
-			report, err := instrumenttest.Examine(t.Context(), env(newBench(), test.breakIt))
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(instrumenttest.Examine(t.Context(), env(newBench(), test.breakIt)))(t)
 			var failed []string
 			for _, result := range report.Failed() {
 				failed = append(failed, result.Check)
@@ -583,10 +581,7 @@ func TestNothingMovesWithoutConsent(t *testing.T) {
 	b := newBench()
 	e := env(b, func(*broken) {})
 	e.AllowRuns, e.AllowOutOfLimits = false, false
-	report, err := instrumenttest.Examine(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(instrumenttest.Examine(t.Context(), e))(t)
 	if len(b.acts) > 0 || report.Dispatched != 0 {
 		t.Errorf("it acted on %v, and the report says %d", b.acts, report.Dispatched)
 	}
@@ -603,16 +598,11 @@ func TestNothingMovesWithoutConsent(t *testing.T) {
 
 // The report says what was checked, how it ended, why, and what was dispatched.
 func TestReportIsReadable(t *testing.T) {
-	report, err := instrumenttest.Examine(t.Context(), env(newBench(), func(b *broken) {
+	report := must.Get(instrumenttest.Examine(t.Context(), env(newBench(), func(b *broken) {
 		b.cancel = func(context.Context, instruments.Command) error { return errors.New("no such button") }
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	var text strings.Builder
-	if err := report.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.WriteText(&text))
 	for _, want := range []string{
 		"test/bench, REAL: commands move things, capacity 2",
 		"counted after every check",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // moody is a sound instrument whose experiments end without a measurement now
@@ -52,10 +53,7 @@ func TestHonestFailuresAreNoFaults(t *testing.T) {
 		for seed := range 15 {
 			t.Run(fmt.Sprintf("%g/%d", rate, seed), func(t *testing.T) {
 				t.Parallel()
-				report, err := instrumenttest.Examine(t.Context(), moody(newBench(), seed, rate))
-				if err != nil {
-					t.Fatal(err)
-				}
+				report := must.Get(instrumenttest.Examine(t.Context(), moody(newBench(), seed, rate)))(t)
 				passed := 0
 				for _, r := range report.Results {
 					switch {
@@ -137,10 +135,7 @@ func TestForgettingAfterAKillIsCaught(t *testing.T) {
 					}
 				}}, nil
 			}
-			report, err := instrumenttest.Examine(t.Context(), e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(instrumenttest.Examine(t.Context(), e))(t)
 			var failed []string
 			for _, r := range report.Failed() {
 				failed = append(failed, r.Check)
@@ -168,10 +163,7 @@ func TestNoKill(t *testing.T) {
 	e.Open = func(context.Context) (instruments.Instrument, error) {
 		return killable{&broken{sound: sound{b}}, func() { t.Error("it was killed") }}, nil
 	}
-	report, err := instrumenttest.Examine(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(instrumenttest.Examine(t.Context(), e))(t)
 	for _, r := range report.Results {
 		if strings.HasPrefix(r.Check, "kill") && r.Verdict != instrumenttest.Skip {
 			t.Errorf("%s: %s", r.Check, r.Verdict)

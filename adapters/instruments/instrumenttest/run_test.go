@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // suiteVariable has TestRunOf run the suite as an author's test does. Its value says on
@@ -73,13 +74,8 @@ func TestActsAreRead(t *testing.T) {
 	}
 	text := "a/e1\na/e2 begin\r\n\nthe end\na/e2 end\nhoming axis 2\n" +
 		"a/e4 begin {\"salt\":1.1,\"tips\":[\"C5\"]}\na/e4 part 2 {\"dmc\":0}\na/e4 part 3 end\na/e5 {\"salt\":\na/e6 part two\na/e3"
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	acts, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, []byte(text), 0o666))
+	acts := must.Get(read())(t)
 	want := []instrumenttest.Act{
 		{Command: "a/e1"},
 		{Command: "a/e2", Mark: instrumenttest.Begins},
@@ -118,10 +114,7 @@ func TestDeferralsAreWaitedFor(t *testing.T) {
 		}
 	})
 	e.Patience, e.RetryAfter = 20*time.Second, 50*time.Millisecond
-	report, err := instrumenttest.Examine(t.Context(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must.Get(instrumenttest.Examine(t.Context(), e))(t)
 	for _, r := range report.Results {
 		if r.Verdict == instrumenttest.Fail || r.Unjudged {
 			t.Errorf("%s: %s: %s", r.Check, r.Verdict, r.Reason)
@@ -135,16 +128,13 @@ func TestDeferralsAreWaitedFor(t *testing.T) {
 // Law: an instrument that does not fit the campaign is sent nothing.
 func TestNothingIsSentToWhatDoesNotFit(t *testing.T) {
 	b := newBench()
-	report, err := instrumenttest.Examine(t.Context(), env(b, func(broken *broken) {
+	report := must.Get(instrumenttest.Examine(t.Context(), env(b, func(broken *broken) {
 		broken.describe = func(ctx context.Context) (instruments.Description, error) {
 			d, err := broken.sound.Describe(ctx)
 			d.Parameters[0].Step = 0.001
 			return d, err
 		}
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))(t)
 	if len(b.acts) > 0 || report.Dispatched > 0 ||
 		len(report.Failed()) != 1 || len(report.Unjudged()) != len(report.Results)-1 {
 		t.Errorf("it acted on %v; %+v", b.acts, report)

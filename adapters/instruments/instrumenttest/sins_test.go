@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // sinful runs the suite on the program in a mode, with its record of acts or without.
@@ -26,10 +27,7 @@ func sinful(t *testing.T, mode string, counted bool) (report instrumenttest.Repo
 	if !counted {
 		env.Acts = nil
 	}
-	report, err := instrumenttest.Examine(t.Context(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report = must.Get(instrumenttest.Examine(t.Context(), env))(t)
 	return report, folder
 }
 
@@ -37,10 +35,7 @@ func sinful(t *testing.T, mode string, counted bool) (report instrumenttest.Repo
 // its own.
 func programEnv(t *testing.T, mode string) (env instrumenttest.Env, folder string) {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(os.Executable())(t)
 	folder = t.TempDir()
 	settings := process.Settings{
 		Command: []string{binary},
@@ -193,10 +188,7 @@ func TestStartsAreDeliveredAgain(t *testing.T) {
 	if most := instrumenttest.Experiments(instrumenttest.Env{}); err != nil || len(acts) == 0 || len(acts) > 2*most {
 		t.Errorf("%d begins and ends of acts, where %d experiments were announced; %v", len(acts), most, err)
 	}
-	data, err := os.ReadFile(filepath.Join(folder, "stdin"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join(folder, "stdin")))(t)
 	starts := map[string]int{}
 	total := 0
 	for line := range strings.Lines(string(data)) {
@@ -223,9 +215,7 @@ func TestStartsAreDeliveredAgain(t *testing.T) {
 func TestWhatIsNotCountedIsNotSaid(t *testing.T) {
 	report, _ := sinful(t, "double", false)
 	var b strings.Builder
-	if err := report.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.WriteText(&b))
 	text := b.String()
 	for _, word := range []string{"acts once", "acts no more", "twice;", "nothing twice", "by one act", "second act"} {
 		if strings.Contains(text, word) {
@@ -257,10 +247,7 @@ func TestWhatIsLeftIsNamed(t *testing.T) {
 				program = inst.(*process.Instrument)
 				return inst, err
 			}
-			report, err := instrumenttest.Examine(t.Context(), env)
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must.Get(instrumenttest.Examine(t.Context(), env))(t)
 			if len(report.Left) != left {
 				t.Fatalf("it left %v; %+v", report.Left, report.Failed())
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func init() {
@@ -144,9 +145,7 @@ func init() {
 // kill ends the program, and returns when that has been seen.
 func kill(t *testing.T, inst *process.Instrument) {
 	t.Helper()
-	if err := inst.Program().Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Program().Kill())
 	for inst.Program() != nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -158,9 +157,7 @@ func kill(t *testing.T, inst *process.Instrument) {
 func TestFinishedIsFinished(t *testing.T) {
 	inst, _, dir := openFaulty(t, "is asked")
 	ctx := within(t, 20*time.Second)
-	if err := inst.Start(ctx, command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, command(1)))
 	if o, err := inst.Await(ctx, command(1)); err != nil || o.Status != instruments.Measured {
 		t.Fatalf("Await: %+v, %v", o, err)
 	}
@@ -170,9 +167,7 @@ func TestFinishedIsFinished(t *testing.T) {
 		}
 		kill(t, inst)
 	}
-	if err := inst.Start(ctx, command(2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, command(2)))
 	if asked := noted(dir, "recovers"); len(asked) > 0 {
 		t.Errorf("it was asked about %q", asked)
 	}
@@ -238,9 +233,7 @@ func TestEachIsUnknown(t *testing.T) {
 			ctx := within(t, 20*time.Second)
 			var wg sync.WaitGroup
 			for n := range 3 {
-				if err := inst.Start(ctx, command(n)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, inst.Start(ctx, command(n)))
 			}
 			for n := range 3 {
 				wg.Go(func() {
@@ -289,9 +282,7 @@ func TestToldUnasked(t *testing.T) {
 	if err := inst.Cancel(ctx, known); err != nil { // it is known, and was never sent
 		t.Error(err)
 	}
-	if err := inst.Start(ctx, command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, command(1)))
 	book.expect(`a result for command "test/e2", which was not started, is dropped`)
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 		fate, err := inst.Recover(ctx, command(1))
@@ -321,9 +312,7 @@ func TestCancelSaysWhyNot(t *testing.T) {
 			t.Parallel()
 			inst, _, _ := openImpatient(t, fault)
 			ctx := within(t, 20*time.Second)
-			if err := inst.Start(ctx, command(1)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Start(ctx, command(1)))
 			err := inst.Cancel(ctx, command(1))
 			var slow interface{ Timeout() bool }
 			if errors.As(err, &slow) != (fault == "does not answer a cancellation") {
@@ -343,9 +332,7 @@ func TestCancelSaysWhyNot(t *testing.T) {
 func TestCancelOfUnknownFate(t *testing.T) {
 	inst, _, _ := openImpatient(t, "does not know, and cannot cancel")
 	ctx := within(t, 20*time.Second)
-	if err := inst.Start(ctx, command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, command(1)))
 	if o, err := inst.Await(ctx, command(1)); err != nil || o.Status != instruments.Unknown {
 		t.Fatalf("%+v, %v", o, err)
 	}
@@ -360,9 +347,7 @@ func TestManyStrayLines(t *testing.T) {
 	inst, book, _ := openFaulty(t, "prints a lot")
 	ctx := within(t, 20*time.Second)
 	for n, c := range []struct{ printed, more int }{{20, 0}, {21, 1}, {60, 1}} {
-		if err := inst.Start(ctx, command(n+1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inst.Start(ctx, command(n+1)))
 		said := book.String()
 		lines := strings.Count(said, "is not a message")
 		if more := strings.Count(said, "further lines"); lines != 20 || more != c.more {
@@ -390,10 +375,7 @@ func TestOpenedByItsDriver(t *testing.T) {
 		})
 	}
 	for _, acts := range []string{"", filepath.Join(dir, "counted")} {
-		inst, err := open(def, acts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := must.Get(open(def, acts))(t)
 		ctx := within(t, 20*time.Second)
 		if d, err := inst.Describe(ctx); err != nil || d.Name != "test/faulty" {
 			t.Errorf("it is %+v, %v", d, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
@@ -23,10 +24,7 @@ import (
 func TestEarlierInstanceIsToldFromADatabase(t *testing.T) {
 	database := pgtest.URL(t)
 	at := store.In(database, "bench")
-	log, err := store.Open(at, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(store.Open(at, store.Options{}))(t)
 	defer log.Close()
 	o := testinstrument.Options{Dir: t.TempDir(), Latency: definition.Duration(3 * time.Second)}
 	cfg, _ := sound(t, o)
@@ -35,30 +33,21 @@ func TestEarlierInstanceIsToldFromADatabase(t *testing.T) {
 		inst, book := open(t, cfg)
 		inst.Hurry()
 		inst.KeepRecord(at)
-		if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 		return inst, book
 	}
 	ended := func(inst *process.Instrument) {
 		t.Helper()
-		if err := inst.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inst.Close())
 	}
 	recorded := func() string {
 		t.Helper()
-		value, err := log.Value(t.Context(), "instrument")
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(log.Value(t.Context(), "instrument"))(t)
 		return strings.TrimSpace(string(value))
 	}
 
 	first, book := run()
-	if err := first.Start(within(t, 20*time.Second), command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Start(within(t, 20*time.Second), command(1)))
 	pid := first.Program().Pid
 	if strings.Contains(book.String(), "earlier instance") {
 		t.Errorf("told of one:\n%s", book)

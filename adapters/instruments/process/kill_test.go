@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -65,27 +66,17 @@ func TestCampaigndIsKilled(t *testing.T) {
 		t.Run(latency.String(), func(t *testing.T) {
 			t.Parallel()
 			cfg, acts := sound(t, testinstrument.Options{Latency: definition.Duration(latency)})
-			value, err := json.Marshal(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(json.Marshal(cfg))(t)
 			parent := exec.Command(cfg.Command[0])
 			parent.Env = append(os.Environ(), parentVariable+"="+string(value))
-			out, err := parent.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := parent.Start(); err != nil {
-				t.Fatal(err)
-			}
+			out := must.Get(parent.StdoutPipe())(t)
+			must.Do(t, parent.Start())
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			var pid int
 			if _, err := fmt.Sscanf(line, "started %d <nil>", &pid); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
-			if err := parent.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, parent.Process.Kill())
 			_ = parent.Wait()
 
 			inst, _ := open(t, cfg)
@@ -125,9 +116,7 @@ func TestProgramIsKilled(t *testing.T) {
 			inst, _ := open(t, cfg)
 			inst.Hurry()
 			ctx := within(t, 60*time.Second)
-			if _, err := inst.Describe(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(inst.Describe(ctx))(t)
 			unknown := 0
 			for n := 1; n <= 20; n++ {
 				cmd := command(n)
@@ -160,10 +149,7 @@ func TestProgramIsKilled(t *testing.T) {
 					t.Errorf("command %d ended as %+v", n, first)
 				}
 			}
-			counts, err := acts()
-			if err != nil {
-				t.Fatal(err)
-			}
+			counts := must.Get(acts())(t)
 			for id, n := range counts {
 				if n > 1 {
 					t.Errorf("command %s was acted on %d times", id, n)
@@ -181,13 +167,9 @@ func TestCloseLeavesExperiments(t *testing.T) {
 	first, book := open(t, cfg)
 	first.Hurry()
 	ctx := within(t, 20*time.Second)
-	if err := first.Start(ctx, command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Start(ctx, command(1)))
 	pid := first.Program().Pid
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 	book.expect("goes on with test/e1 by itself")
 
 	second, _ := open(t, cfg)
@@ -216,9 +198,7 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 		inst, book := open(t, cfg)
 		inst.Hurry()
 		inst.KeepRecord(filepath.Dir(record))
-		if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 		return inst, book
 	}
 	told := func(book *logbook) bool { return strings.Contains(book.String(), "earlier instance") }
@@ -226,16 +206,12 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	first, book := run()
 	makeStore(t, folder)
 	ctx := within(t, 20*time.Second)
-	if err := first.Start(ctx, command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Start(ctx, command(1)))
 	pid := first.Program().Pid
 	if told(book) {
 		t.Errorf("told of nobody:\n%s", book)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Close())
 
 	second, book := run()
 	book.expect(fmt.Sprintf("an earlier instance of the instrument's program is still alive (process %d, ", pid))
@@ -245,9 +221,7 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	if !vanishes(pid) {
 		t.Fatal("it is still there")
 	}
-	if err := second.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, second.Close())
 	if text := strings.Join(noted(folder, "instrument.json"), ""); text != "[]" && text != "null" {
 		t.Errorf("the record holds %s", text)
 	}
@@ -262,16 +236,12 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "store")
 	makeStore(t, folder)
 	inst.KeepRecord(folder)
-	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 	pid := inst.Program().Pid
 	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Count(text, fmt.Sprintf(`"pid":%d,`, pid)) != 1 {
 		t.Errorf("process %d runs, and the record holds %s", pid, text)
 	}
-	if err := inst.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Close())
 	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Contains(text, "pid") {
 		t.Errorf("nothing runs, and the record holds %s", text)
 	}
@@ -280,12 +250,8 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 // makeStore makes a folder that holds something, as that of a store does.
 func makeStore(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "MANIFEST"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(folder, 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(folder, "MANIFEST"), nil, 0o600))
 }
 
 // Law: the record makes no store of a folder: where campaignd was killed before there was one, the
@@ -296,9 +262,7 @@ func TestRecordMakesNoStore(t *testing.T) {
 	inst.Hurry()
 	folder := t.TempDir()
 	inst.KeepRecord(folder)
-	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 	if exists, err := store.Exists(folder); exists || err != nil {
 		t.Errorf("the folder is taken for a store: %v", err)
 	}
@@ -320,9 +284,7 @@ func born(pid int) string {
 // gone, nor of one that has ended and only waits for its parent.
 func TestEarlierInstanceIsAlive(t *testing.T) {
 	ended := exec.Command("true")
-	if err := ended.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended.Start())
 	defer func() { _ = ended.Wait() }()
 	for range 1000 {
 		if state(ended.Process.Pid) == "Z" {
@@ -331,9 +293,7 @@ func TestEarlierInstanceIsAlive(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	gone := exec.Command("true")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, gone.Run())
 	own := os.Getpid()
 	proc := born(own) != "" // else nothing but the number tells processes apart
 	for _, c := range []struct {
@@ -356,17 +316,13 @@ func TestEarlierInstanceIsAlive(t *testing.T) {
 		inst, book := open(t, cfg)
 		inst.Hurry()
 		record := filepath.Join(t.TempDir(), "instrument.json")
-		if err := os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":%q}]`, c.pid, c.birth)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":%q}]`, c.pid, c.birth)), 0o600))
 		inst.KeepRecord(filepath.Dir(record))
 		_, _ = inst.Describe(within(t, 20*time.Second)) // it tells, then starts the program
 		if told := strings.Contains(book.String(), fmt.Sprintf("still alive (process %d, ", c.pid)); told != c.told {
 			t.Errorf("%s, process %d born at %q: told %t, want %t:\n%s", c.name, c.pid, c.birth, told, c.told, book)
 		}
-		if err := inst.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inst.Close())
 	}
 }
 
@@ -381,9 +337,7 @@ func TestEarlierInstanceMayHoldTheDevice(t *testing.T) {
 			t.Parallel()
 			inst, _, _ := openImpatient(t, "says nothing")
 			record := filepath.Join(t.TempDir(), "instrument.json")
-			if err := os.WriteFile(record, []byte(earlier), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(record, []byte(earlier), 0o600))
 			inst.KeepRecord(filepath.Dir(record))
 			_, err := inst.Describe(within(t, 20*time.Second))
 			if err == nil || !strings.Contains(err.Error(), "did not answer") {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a program that speaks the protocol and cannot describe its device yet, because it says so,
@@ -47,9 +48,7 @@ func TestDeviceIsOff(t *testing.T) {
 			if !c.later {
 				return
 			}
-			if err := os.WriteFile(filepath.Join(dir, "on"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "on"), nil, 0o600))
 			if d, err := inst.Describe(ctx); err != nil || d.Name != "off/sh" {
 				t.Errorf("switched on it is %+v, %v", d, err)
 			}

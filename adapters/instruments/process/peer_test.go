@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The misbehaving programs. Each is a function that the test binary becomes
@@ -47,10 +48,7 @@ func misbehaveIfAsked() {
 // which it leaves its traces.
 func misbehaving(t *testing.T, fault string) (process.Settings, string) {
 	t.Helper()
-	binary, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	binary := must.Get(os.Executable())(t)
 	dir := t.TempDir()
 	return process.Settings{
 		Command: []string{binary},

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -83,10 +84,7 @@ func (l *logbook) expect(words string) {
 
 func open(t *testing.T, cfg process.Settings) (*process.Instrument, *logbook) {
 	t.Helper()
-	inst, book, err := openWith(t, cfg, campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst, book := must.Get2(openWith(t, cfg, campaign))(t)
 	return inst, book
 }
 
@@ -116,10 +114,7 @@ func sound(t *testing.T, o testinstrument.Options) (process.Settings, func() (ma
 	if o.Dir == "" {
 		o.Dir = t.TempDir()
 	}
-	cfg, err := testinstrument.Config(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := must.Get(testinstrument.Config(o))(t)
 	return cfg, func() (map[string]int, error) { return testinstrument.Acts(o.Dir) }
 }
 
@@ -168,9 +163,7 @@ func TestConformance(t *testing.T) {
 // working directory; faults are told in words.
 func TestNewResolvesPaths(t *testing.T) {
 	base := t.TempDir()
-	if err := os.WriteFile(filepath.Join(base, "robot"), []byte("#!/bin/sh\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(base, "robot"), []byte("#!/bin/sh\n"), 0o777))
 	for _, test := range []struct {
 		name string
 		cfg  process.Settings

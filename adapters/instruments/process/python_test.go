@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var pythonCampaign = definition.Campaign{
@@ -37,10 +38,7 @@ func python(t *testing.T, example, act string) (cfg process.Settings, acts func(
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	source, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", example))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile(filepath.Join("..", "..", "..", "examples", example)))(t)
 	dir := t.TempDir()
 	indent := act[:len(act)-len(strings.TrimLeft(act, " "))]
 	changed := strings.Replace(string(source), act,
@@ -48,9 +46,7 @@ func python(t *testing.T, example, act string) (cfg process.Settings, acts func(
 	if changed == string(source) {
 		t.Fatal("the example has changed: this test no longer finds where it acts")
 	}
-	if err := os.WriteFile(filepath.Join(dir, example), []byte(changed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, example), []byte(changed), 0o666))
 	cfg = process.Settings{Command: []string{"python3", example}, Dir: dir}
 	return cfg, func() (map[string]int, error) {
 		data, err := os.ReadFile(filepath.Join(dir, "acts"))
@@ -100,10 +96,7 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 			place, status := broken.place, broken.status
 			cfg, acts := python(t, example, act)
 			file := filepath.Join(cfg.Dir, example)
-			source, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(os.ReadFile(file))(t)
 			if place != "" {
 				lines := strings.Split(string(source), "\n")
 				for i, line := range lines {
@@ -111,23 +104,16 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 						lines[i] += "\n    raise " + broken.raises + "('no route to host')"
 					}
 				}
-				if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o666))
 			}
-			inst, err := openFor(t, cfg, pythonCampaign)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inst := must.Get(openFor(t, cfg, pythonCampaign))(t)
 			ctx := within(t, 20*time.Second)
 			cmd := instruments.Command{
 				ID:         "c/i/e1",
 				Experiment: "e1",
 				Parameters: definition.Point{"lipf6": definition.Number(1), "dmc": definition.Number(0.5)},
 			}
-			if err := inst.Start(ctx, cmd); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Start(ctx, cmd))
 			o, err := inst.Await(ctx, cmd)
 			if err != nil || o.Status != status || place != "" && !strings.Contains(o.Cause, "no route to host") {
 				t.Errorf("%s %s: %+v, %v; want %s", example, place, o, err, status)
@@ -157,19 +143,14 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 		}
 	}
 	old := `["c/i/e0", null]` + "\n" + `["c/i/e0", {"status": "failed", "cause": "long ago"}]` + "\n"
-	if err := os.WriteFile(filepath.Join(cfg.Dir, "instrument.ledger"), []byte(old), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(cfg.Dir, "instrument.ledger"), []byte(old), 0o666))
 	for _, x := range []float64{1, 0.5, 1} {
-		inst, err := openFor(t, cfg, pythonCampaign)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inst := must.Get(openFor(t, cfg, pythonCampaign))(t)
 		e0 := instruments.Command{ID: "c/i/e0", Parameters: at(1).Parameters}
 		if o, err := inst.Await(ctx, e0); err != nil || o.Cause != "long ago" {
 			t.Errorf("from a ledger without parameters: %+v, %v", o, err)
 		}
-		err = inst.Start(ctx, at(x))
+		err := inst.Start(ctx, at(x))
 		fate, errFate := inst.(instruments.Recoverer).Recover(ctx, at(x))
 		o, errAwait := inst.Await(ctx, at(x))
 		if x == 1 && (err != nil || errAwait != nil || o.Status != instruments.Measured) {
@@ -178,9 +159,7 @@ func TestPythonLedgerKeepsParameters(t *testing.T) {
 		if x != 1 && (err == nil || !strings.Contains(err.Error(), "other parameters") || fate != instruments.FateUnknown || o.Status != instruments.Unknown) {
 			t.Errorf("another experiment: %v; %s, %v; %+v, %v", err, fate, errFate, o, errAwait)
 		}
-		if err := inst.(*process.Instrument).Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inst.(*process.Instrument).Close())
 	}
 	if counts, err := acts(); err != nil || counts["c/i/e1"] != 1 {
 		t.Errorf("it acted %v, %v", counts, err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a command that certainly was not sent, since the program is out of reach, is
@@ -19,20 +20,14 @@ import (
 func TestOutOfReachIsRefused(t *testing.T) {
 	cfg, dir := misbehaving(t, "fails")
 	up := filepath.Join(dir, "up")
-	if err := os.WriteFile(up, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(up, nil, 0o600))
 	cfg.Command = append([]string{"sh", "-c", `test -e "$0" && exec "$@"`, up}, cfg.Command...)
 	cfg.ReplyWithin = definition.Duration(2 * time.Second)
 	inst, _ := open(t, cfg)
 	inst.Hurry()
 	ctx := within(t, 20*time.Second)
-	if _, err := inst.Describe(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(up), inst.Program().Kill()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(ctx))(t)
+	must.Do(t, errors.Join(os.Remove(up), inst.Program().Kill()))
 	for inst.Program() != nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -41,9 +36,7 @@ func TestOutOfReachIsRefused(t *testing.T) {
 		t.Errorf("out of reach, Start says %v", err)
 	}
 	starts(t, dir, 0)
-	if err := os.WriteFile(up, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(up, nil, 0o600))
 	if err := inst.Start(ctx, command(1)); err != nil {
 		t.Error(err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // bookkeeping is when a program that works in the background writes to its
@@ -164,16 +165,13 @@ func TestSloppyProgramsAreCaught(t *testing.T) {
 		t.Run(program, func(t *testing.T) {
 			t.Parallel()
 			cfg, dir := misbehaving(t, program)
-			report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
+			report := must.Get(instrumenttest.Examine(t.Context(), instrumenttest.Env{
 				Open: func(context.Context) (instruments.Instrument, error) {
 					return openFor(t, cfg, campaign)
 				},
 				Definition: campaign, Points: safePoints, Patience: 20 * time.Second, Prompt: time.Second,
 				Acts: instrumenttest.ActsIn(filepath.Join(dir, "acts")),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			var failed []string
 			for _, r := range report.Failed() {
 				failed = append(failed, r.Check)

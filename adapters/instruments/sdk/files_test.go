@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // spectrometer leaves a file for each command, or panics.
@@ -54,16 +55,12 @@ func TestFilesOfAnInstrument(t *testing.T) {
 		for o.Status == "" && lines.Scan() {
 			var reply struct{ Outcome json.RawMessage }
 			if err := json.Unmarshal(lines.Bytes(), &reply); err == nil && reply.Outcome != nil {
-				if err := json.Unmarshal(reply.Outcome, &o); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(reply.Outcome, &o))
 			}
 		}
 		to.Close()
 		_, _ = io.Copy(io.Discard, from)
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, <-ended)
 		return o
 	}
 	for experiment, status := range map[string]instruments.Status{"e1": instruments.Measured, "e2": instruments.Failed} {

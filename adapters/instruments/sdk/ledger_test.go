@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: however many claim a command, from wherever, and whenever the holder dies, one
@@ -38,10 +39,7 @@ func TestOneClaims(t *testing.T) {
 	if len(held) != 1 {
 		t.Fatalf("%d got it", len(held))
 	}
-	l, err := openLedger(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(openLedger(dir))(t)
 	defer l.handOver()
 	for _, state := range []string{"performs it", "has died"} {
 		if e, err := l.claim(cmd); e != nil || err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // definition is a campaign over the whole space of a task.
@@ -32,10 +33,7 @@ func defined(t testing.TB, task string, seed uint64) definition.Campaign {
 
 func instrument(t testing.TB, cfg simulated.Settings, seed uint64) *simulated.Instrument {
 	t.Helper()
-	i, err := simulated.New(cfg, defined(t, cfg.Task, seed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(simulated.New(cfg, defined(t, cfg.Task, seed)))(t)
 	return i
 }
 
@@ -49,13 +47,8 @@ func command(task string, n int) instruments.Command {
 
 func perform(t testing.TB, i *simulated.Instrument, cmd instruments.Command) instruments.Outcome {
 	t.Helper()
-	if err := i.Start(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
-	o, err := i.Await(t.Context(), cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Start(t.Context(), cmd))
+	o := must.Get(i.Await(t.Context(), cmd))(t)
 	return o
 }
 
@@ -179,9 +172,7 @@ func TestRelativeNoise(t *testing.T) {
 func TestLatencyAndCancel(t *testing.T) {
 	i := instrument(t, simulated.Settings{Task: "branin", Latency: definition.Duration(time.Hour)}, 1)
 	cmd := command("branin", 1)
-	if err := i.Start(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Start(t.Context(), cmd))
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := i.Await(ctx, cmd); !errors.Is(err, context.Canceled) {
@@ -199,9 +190,7 @@ func TestLatencyAndCancel(t *testing.T) {
 		})
 	}
 	for range 2 {
-		if err := i.Cancel(t.Context(), cmd); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, i.Cancel(t.Context(), cmd))
 	}
 	wg.Wait()
 	if o := perform(t, i, cmd); o.Status != instruments.Cancelled {
@@ -218,9 +207,7 @@ func TestLatencyAndCancel(t *testing.T) {
 	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
 		t.Errorf("after its latency: %+v", o)
 	}
-	if err := quick.Cancel(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, quick.Cancel(t.Context(), cmd))
 	if o := perform(t, quick, cmd); o.Status != instruments.Measured {
 		t.Errorf("cancelling what has ended changed it: %+v", o)
 	}

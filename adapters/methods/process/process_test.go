@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/methods/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // modeVariable turns this test binary into a program that is a method. Its value is what it
@@ -138,7 +139,7 @@ func open(t *testing.T, mode string, settings map[string]any) (*process.Method, 
 	t.Helper()
 	var mu sync.Mutex
 	var said strings.Builder
-	m, err := process.New(definition.Program{
+	m := must.Get(process.New(definition.Program{
 		Command:     []string{os.Args[0]},
 		Env:         map[string]string{modeVariable: mode, "METHODTEST_ONCE": t.TempDir() + "/once"},
 		ReplyWithin: definition.Duration(2 * time.Second), Settings: settings,
@@ -146,10 +147,7 @@ func open(t *testing.T, mode string, settings map[string]any) (*process.Method, 
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(&said, format+"\n", args...)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	m.Hurry()
 	t.Cleanup(func() { m.Close() })
 	return m, &said
@@ -257,15 +255,10 @@ func TestFiles(t *testing.T) {
 	script := folder + "/method.txt"
 	digests := map[string]bool{}
 	for _, text := range []string{"one", "two", "one"} {
-		if err := os.WriteFile(script, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		m, err := process.New(definition.Program{
+		must.Do(t, os.WriteFile(script, []byte(text), 0o600))
+		m := must.Get(process.New(definition.Program{
 			Command: []string{os.Args[0], "method.txt"}, Env: map[string]string{modeVariable: "sound"},
-		}, "c", folder, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, "c", folder, nil))(t)
 		a, err := m.Propose(t.Context(), question(1))
 		if err != nil || a.Cause != "" {
 			t.Fatal(a.Cause, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the account that began a campaign stands in the log, under whatever name, and by whichever
@@ -37,9 +38,7 @@ instrument: manual
 				"{name: x, min: 0, max: 1}", "{name: x1, min: -5, max: 10}, {name: x2, min: 0, max: 15}",
 				"flow, goal: maximize", "value, goal: minimize").Replace(file)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		s := keptStore{folder: folder}
 		args := []string{begin, path, "--as", "mara"}
 		if printed, code := s.campaignd(t, args...); code != 0 {
@@ -48,10 +47,7 @@ instrument: manual
 		printed, _ := s.campaignd(t, "events", filepath.Join(folder, "bench.campaign"))
 		n := 0
 		for line := range strings.Lines(printed) {
-			e, err := events.UnmarshalCloudEvent([]byte(line))
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.UnmarshalCloudEvent([]byte(line)))(t)
 			if !strings.HasPrefix(e.Actor, "person:") {
 				continue
 			}

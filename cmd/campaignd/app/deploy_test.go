@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // understood fails unless arguments are a command of ours with flags that it has.
@@ -34,10 +35,7 @@ func understood(t *testing.T, of string, args []string) {
 // each file that is mounted is there.
 func TestComposeExample(t *testing.T) {
 	folder := "../../../examples/deploy"
-	text, err := os.ReadFile(filepath.Join(folder, "compose.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(folder, "compose.yaml")))(t)
 	var file struct {
 		Services map[string]struct {
 			Entrypoint, Command []string
@@ -46,9 +44,7 @@ func TestComposeExample(t *testing.T) {
 		}
 		Volumes map[string]any
 	}
-	if err := yaml.Unmarshal(text, &file); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, yaml.Unmarshal(text, &file))
 	ours := 0
 	for name, s := range file.Services {
 		for _, v := range s.Volumes {
@@ -107,10 +103,7 @@ type deployed struct {
 // with flags that they have, asked under the paths at which they answer how they are, and
 // have a lab file that can be read.
 func TestCloudNativePGExample(t *testing.T) {
-	text, err := os.ReadFile("../../../examples/deploy/cloudnativepg.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../examples/deploy/cloudnativepg.yaml"))(t)
 	objects := make(map[string]deployed)
 	for decoder := yaml.NewDecoder(bytes.NewReader(text)); ; {
 		var (

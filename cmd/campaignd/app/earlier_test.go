@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // earlierPrograms is the folder in which `.ci/earlier-programs` leaves the programs of
@@ -57,9 +58,7 @@ instrument: {simulated: {task: branin, latency: 50ms}}
 		t.Run(filepath.Base(program), func(t *testing.T) {
 			s := keptStore{name: filepath.Base(program), folder: t.TempDir()}
 			path, store := filepath.Join(s.folder, "today.yaml"), filepath.Join(s.folder, "today.campaign")
-			if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(file), 0o600))
 			ctx, cancel := context.WithCancel(t.Context())
 			out := &ending{at: []byte("e3"), end: cancel}
 			Run(ctx, Builtin(), []string{"run", path}, strings.NewReader(""), out, out)

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/console"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // harmful are characters that rewrite a terminal or turn text around. FORGED stands at
@@ -77,9 +78,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 		harmless(t, strings.Join(args, " "), out.String())
 		return out.String()
 	}
-	if err := os.WriteFile("clean.yaml", []byte(everyText), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("clean.yaml", []byte(everyText), 0o600))
 	do(0, "suggest", "clean.yaml")
 	do(0, "tell", "q1", "accept", "--comment", "XTEXT")
 	do(0, "suggest", "clean.yaml")
@@ -104,22 +103,11 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	do(0, "stop", "--reason", "XTEXT")
 
 	// The same, with harmful texts.
-	quoted, err := json.Marshal(harmful())
-	if err != nil {
-		t.Fatal(err)
-	}
+	quoted := must.Get(json.Marshal(harmful()))(t)
 	bad := string(quoted[1 : len(quoted)-1])
-	from, err := store.Open("texts.campaign", store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir("bad", 0o700); err != nil {
-		t.Fatal(err)
-	}
-	to, err := store.Open("bad/texts.campaign", store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(store.Open("texts.campaign", store.Options{}))(t)
+	must.Do(t, os.Mkdir("bad", 0o700))
+	to := must.Get(store.Open("bad/texts.campaign", store.Options{}))(t)
 	var replaced int
 	for e, err := range from.Read(t.Context(), 0) {
 		if err != nil {
@@ -127,16 +115,10 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 		}
 		replaced += strings.Count(string(e.Data), "XTEXT")
 		e.Data = []byte(strings.ReplaceAll(string(e.Data), "XTEXT", bad))
-		if _, err := to.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(to.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)
 	}
-	if err := to.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := from.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, to.Close())
+	must.Do(t, from.Close())
 	if replaced < 25 {
 		t.Fatalf("only %d texts were replaced", replaced)
 	}
@@ -157,9 +139,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 		}
 	}
 	const store = "bad/texts.campaign"
-	if err := os.WriteFile("points.csv", []byte("lipf6,dmc,salt\n1,0.5,LiFSI\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile("points.csv", []byte("lipf6,dmc,salt\n1,0.5,LiFSI\n"), 0o600))
 	look("status", store)
 	look("run", store)
 	look("suggest", store)
@@ -176,10 +156,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	look("whatif", store, "d1", "--policy", "lognei")
 	look("note", store, "XTEXT again")
 	look("report", store, "-o", "bad/report.html")
-	page, err := os.ReadFile("bad/report.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("bad/report.html"))(t)
 	harmless(t, "html", string(page))
 
 	// Messages repeat what was wrong.
@@ -231,10 +208,7 @@ func TestNothingDrawnIsHarmful(t *testing.T) {
 	for _, payload := range []events.Payload{
 		&events.CampaignPaused{Reason: harmful()}, &events.ExperimentFailed{Experiment: "e1", Cause: harmful()}, &events.NoteAdded{Text: harmful()},
 	} {
-		e, err := events.New("x", payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("x", payload))(t)
 		e.Actor = "person:\u202eada"
 		story.tell(e, payload, false)
 	}

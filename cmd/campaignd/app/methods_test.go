@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -46,10 +47,7 @@ func TestExamplesAreValid(t *testing.T) {
 
 // The table of methods in docs/tour.md is what the program knows of.
 func TestTourListsTheMethods(t *testing.T) {
-	tour, err := os.ReadFile("../../../docs/tour.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tour := must.Get(os.ReadFile("../../../docs/tour.md"))(t)
 	table, _, _ := program(t, "methods", "--markdown")
 	if !strings.Contains(string(tour), "<!-- campaignd methods --markdown -->\n"+table+"<!-- end -->") {
 		t.Errorf("docs/tour.md does not hold the table that `campaignd methods --markdown` prints:\n%s", table)

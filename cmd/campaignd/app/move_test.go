@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -19,15 +20,10 @@ func TestFilesInADatabase(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", t.TempDir())
 	t.Setenv(lock.Variable, t.TempDir())
-	tiny, err := os.ReadFile(filepath.Join("testdata", "tiny.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tiny := must.Get(os.ReadFile(filepath.Join("testdata", "tiny.yaml")))(t)
 	t.Chdir(folder)
 	for name, content := range map[string]string{"tiny.yaml": string(tiny), "a.csv": "1,2\n", "b.csv": "3,4\n"} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(content), 0o600))
 	}
 	campaignd := func(code int, want string, args ...string) {
 		t.Helper()

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/lab/relay"
 	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -87,16 +88,10 @@ var optional = []struct {
 // serves begins a campaign at a server and waits until it has ended: the rest is served.
 func serves(t *testing.T, base, token string) {
 	t.Helper()
-	tiny, err := os.ReadFile("testdata/tiny.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tiny := must.Get(os.ReadFile("testdata/tiny.yaml"))(t)
 	ask := func(method, path string, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequest(method, base+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequest(method, base+path, strings.NewReader(body)))(t)
 		r.Header.Set("Content-Type", "application/yaml")
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
@@ -184,18 +179,12 @@ func TestOptional(t *testing.T) {
 // inhabited makes an account in a lab, and returns its token.
 func inhabited(t *testing.T, folder string) string {
 	t.Helper()
-	book, err := accounts.Open(lablog.Address(folder), accounts.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := must.Get(accounts.Open(lablog.Address(folder), accounts.Options{}))(t)
 	defer book.Close()
 	root := accounts.SystemIdentity("root")
-	_, err = book.Add(t.Context(), root, accounts.NewAccount{
+	must.Get(book.Add(t.Context(), root, accounts.NewAccount{
 		Name: "ada", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret("a long pass word of ada"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	token, _, err := book.CreateToken(t.Context(), root, "ada", accounts.NewToken{Name: "script", Scopes: accounts.Permissions()})
 	if err != nil {
 		t.Fatal(err)
@@ -211,10 +200,7 @@ func closed(t *testing.T, base string) {
 	for path, want := range map[string]bool{
 		"/api/v1/campaigns": false, "/": false, "/login/oidc": false, "/oidc/callback?code=a&state=b": false, "/login": true,
 	} {
-		response, err := stays.Get(base + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must.Get(stays.Get(base + path))(t)
 		_ = response.Body.Close()
 		to := response.Header.Get("Location")
 		if let := response.StatusCode == http.StatusOK; let != want || strings.HasPrefix(to, "http") || response.Header.Get("Set-Cookie") != "" && !strings.HasPrefix(path, "/oidc/") {
@@ -240,10 +226,7 @@ func TestOptionalElsewhere(t *testing.T) {
 	t.Run("run", func(t *testing.T) {
 		folder := filepath.Join(t.TempDir(), long)
 		write(t, filepath.Join(folder, "lab.yaml"), strings.Join(lab, ""))
-		tiny, err := os.ReadFile("testdata/tiny.yaml")
-		if err != nil {
-			t.Fatal(err)
-		}
+		tiny := must.Get(os.ReadFile("testdata/tiny.yaml"))(t)
 		write(t, filepath.Join(folder, "tiny.yaml"), string(tiny))
 		t.Setenv("TMPDIR", folder)
 		out, _, ended := runs(t, "run", filepath.Join(folder, "tiny.yaml"))

@@ -9,15 +9,13 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // declared returns the values of the constants of remedies that are declared so.
 func declared(t *testing.T, so string) (values []string) {
 	t.Helper()
-	source, err := os.ReadFile("../../../internal/ground/problem/remedy.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../../../internal/ground/problem/remedy.go"))(t)
 	for _, match := range regexp.MustCompile(`(?m)^\t`+so+` = "(\w+)"`).FindAllSubmatch(source, -1) {
 		values = append(values, string(match[1]))
 	}

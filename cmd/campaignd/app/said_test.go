@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // saidVariable has the files of this test written anew.
@@ -28,10 +29,7 @@ func TestSaid(t *testing.T) {
 	if err != nil || files == nil {
 		t.Fatal("there is nothing to be said", err)
 	}
-	given, err := filepath.Abs("testdata/said/files")
-	if err != nil {
-		t.Fatal(err)
-	}
+	given := must.Get(filepath.Abs("testdata/said/files"))(t)
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		path, err := filepath.Abs(file)
@@ -39,14 +37,9 @@ func TestSaid(t *testing.T) {
 			continue // TestSaidOfEachCommand
 		}
 		t.Run(name, func(t *testing.T) {
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(path))(t)
 			place(t)
-			if err := os.CopyFS(".", os.DirFS(given)); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.CopyFS(".", os.DirFS(given)))
 			compareSaid(t, path, string(want), transcript(t, string(want)))
 		})
 	}
@@ -55,10 +48,7 @@ func TestSaid(t *testing.T) {
 // Law: as above, of each command's help, and of what it says with no argument where there is
 // nothing, with too many, and with a flag that there is not.
 func TestSaidOfEachCommand(t *testing.T) {
-	path, err := filepath.Abs("testdata/said/help.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(filepath.Abs("testdata/said/help.txt"))(t)
 	place(t)
 	var text strings.Builder
 	var visit func(c *cobra.Command)
@@ -97,18 +87,14 @@ func place(t *testing.T) {
 	}
 	t.Setenv("TZ", "UTC")
 	work := filepath.Join(dir, "work")
-	if err := os.Mkdir(work, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(work, 0o700))
 	t.Chdir(work)
 }
 
 func compareSaid(t *testing.T, path, want, got string) {
 	t.Helper()
 	if os.Getenv(saidVariable) != "" {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(got), 0o600))
 		return
 	}
 	if got != want {
@@ -133,20 +119,14 @@ func transcript(t *testing.T, text string) string {
 		case args[0] == "serve":
 			serveSaid(t, args[1])
 		case n > 2 && args[n-2] == ">":
-			file, err := os.Create(args[n-1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(os.Create(args[n-1]))(t)
 			var stderr strings.Builder
 			code := Run(t.Context(), Builtin(), args[1:n-2], strings.NewReader(""), file, &stderr)
 			if err := file.Close(); err != nil || code != 0 {
 				t.Fatal(words, code, stderr.String(), err)
 			}
 		case n > 2 && args[n-2] == "<":
-			input, err := os.ReadFile(args[n-1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			input := must.Get(os.ReadFile(args[n-1]))(t)
 			out.WriteString(spoken(t, args[1:n-2], string(input)))
 		default:
 			out.WriteString(spoken(t, args[1:], ""))
@@ -166,10 +146,7 @@ func wordsOf(line string) (words []string) {
 // serveSaid serves a folder until the test ends.
 func serveSaid(t *testing.T, folder string) {
 	ctx, end := context.WithCancel(context.Background())
-	read, write, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	read, write := must.Get2(os.Pipe())(t)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -177,10 +154,7 @@ func serveSaid(t *testing.T, folder string) {
 	}()
 	t.Cleanup(func() { end(); <-done; read.Close(); write.Close() })
 	head := make([]byte, 1<<12)
-	n, err := read.Read(head)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(read.Read(head))(t)
 	url := regexp.MustCompile(`http://\S+`).FindString(string(head[:n]))
 	if url == "" {
 		t.Fatalf("it serves nothing: %s", head[:n])

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 )
 
@@ -20,16 +21,11 @@ func TestStartIsSmall(t *testing.T) {
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
-	if err := cmd.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Run())
 	line := regexp.MustCompile(`(?m)^init (\S+) .* (\d+) bytes, `)
 	own := 0
 	for _, m := range line.FindAllStringSubmatch(trace.String(), -1) {
-		bytes, err := strconv.Atoi(m[2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		bytes := must.Get(strconv.Atoi(m[2]))(t)
 		if !strings.HasPrefix(m[1], policies.Module) {
 			continue
 		}
@@ -46,18 +42,9 @@ func TestStartIsSmall(t *testing.T) {
 // Law: the build ID of a program is the one that Go's own tool reads, and one without a
 // hash of the program is none.
 func TestBuildID(t *testing.T) {
-	path, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := exec.Command("go", "tool", "buildid", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(os.Executable())(t)
+	program := must.Get(os.ReadFile(path))(t)
+	want := must.Get(exec.Command("go", "tool", "buildid", path).Output())(t)
 	if got := string(buildID(program[:headOfProgram])); got != strings.TrimSpace(string(want)) {
 		t.Errorf("it is %q, the tool says %q", got, want)
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // keptStore is a store that an earlier program left, in testdata/stores: of a method, finished or
@@ -33,38 +34,24 @@ func keptStores(t *testing.T) (all []keptStore) {
 	}
 	into := t.TempDir()
 	for _, set := range sets {
-		packed, err := zip.OpenReader(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		packed := must.Get(zip.OpenReader(set))(t)
 		commit := strings.TrimSuffix(filepath.Base(set), ".zip")
 		for _, f := range packed.File {
 			folder, _, _ := strings.Cut(f.Name, "/")
 			if method, _, _ := strings.Cut(folder, "."); testing.Short() && !slices.Contains([]string{"answers", "cobol", "raeubo"}, method) {
 				continue
 			}
-			content, err := packed.Open(f.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			content := must.Get(packed.Open(f.Name))(t)
 			var b bytes.Buffer
-			if _, err := b.ReadFrom(content); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.ReadFrom(content))(t)
 			at := filepath.Join(into, commit, f.Name)
-			if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(at, b.Bytes(), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.MkdirAll(filepath.Dir(at), 0o700))
+			must.Do(t, os.WriteFile(at, b.Bytes(), 0o600))
 			if path.Base(f.Name) == "events.sha256" {
 				all = append(all, keptStore{commit + "/" + folder, filepath.Dir(at), strings.TrimSpace(b.String())})
 			}
 		}
-		if err := packed.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, packed.Close())
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package app
 import (
 	"bytes"
 	"encoding/json"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -40,9 +41,7 @@ func TestTelemetry(t *testing.T) {
 	traces := map[string]bool{}
 	for line := range strings.Lines(campaignd("events")) {
 		var e struct{ Type, Traceparent string }
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal([]byte(line), &e))
 		trace, _, ok := strings.Cut(strings.TrimPrefix(e.Traceparent, "00-"), "-")
 		if !ok {
 			t.Errorf("%s carries no trace", e.Type)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"golang.org/x/mod/sumdb/tlog"
 )
 
@@ -20,17 +21,11 @@ func TestEdge(t *testing.T) {
 	})
 	tree := &Edge{}
 	for n := range int64(200) {
-		want, err := tlog.TreeHash(n, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(tlog.TreeHash(n, reader))(t)
 		if head := tree.Head(); head.N != n || head.Hash != want {
 			t.Fatalf("the head of %d leaves is %v, want %v", n, head, want)
 		}
-		loaded, err := Load(uint64(n), reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		loaded := must.Get(Load(uint64(n), reader))(t)
 		if loaded.Head() != tree.Head() {
 			t.Fatalf("the edge of %d leaves loads as another", n)
 		}
@@ -41,10 +36,7 @@ func TestEdge(t *testing.T) {
 		if _, ok := Restore(uint64(n), make([]byte, len(tree.Append(nil))+1)); ok {
 			t.Fatalf("an edge of %d leaves is restored from too many bytes", n)
 		}
-		hashes, err := tlog.StoredHashes(n, []byte{byte(n)}, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
+		hashes := must.Get(tlog.StoredHashes(n, []byte{byte(n)}, reader))(t)
 		var wantBytes []byte
 		for _, h := range hashes {
 			wantBytes = append(wantBytes, h[:]...)

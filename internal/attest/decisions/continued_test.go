@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -65,10 +66,7 @@ policy: cobol
 		return engine.Request{Correct: &r}
 	}
 	amended := func(text string) engine.Request {
-		file, err := campaignfile.Parse(builtin.Registry(), "more.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "more.yaml", []byte(text)))(t)
 		def := file.Definition
 		def.Budget.Experiments++
 		return engine.Request{Amend: &events.CampaignAmended{
@@ -155,15 +153,10 @@ policy: cobol
 // asked is the log of a campaign of which people ask something, a minute apart.
 func asked(t *testing.T, text string, requests ...engine.Request) history {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text)))(t)
 	log, now, name := memlog.New(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), file.Definition.Name
 	defined := events.CampaignDefined{Instance: "ASKED", Definition: file.Definition, Source: file.Source}
-	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:ada", now, ""))
 	return goOn(t, log, name, now, requests...)
 }
 
@@ -173,9 +166,7 @@ func wentOn(t *testing.T, name string, n int, requests ...engine.Request) histor
 	before, log := named(t, name), memlog.New()
 	before.all = before.all[:n]
 	for _, e := range before.all {
-		if _, err := log.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)
 	}
 	h := goOn(t, log, before.all[0].Campaign, before.all[len(before.all)-1].Time, requests...)
 	h.name, h.build = fmt.Sprint("asked/", name, "/", n), before.build
@@ -185,10 +176,7 @@ func wentOn(t *testing.T, name string, n int, requests ...engine.Request) histor
 // goOn is the history of a log after more requests.
 func goOn(t *testing.T, log *memlog.Log, name string, now time.Time, requests ...engine.Request) history {
 	t.Helper()
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, name))(t)
 	h := history{name: "asked/" + name, from: int(core.State().Sequence)}
 	for i, r := range requests {
 		r.Actor = "person:ada"
@@ -211,21 +199,13 @@ func heard(t *testing.T) history {
 	t.Helper()
 	h := wentOn(t, "0.4.0/people", 74)
 	log := memlog.New()
-	if _, err := log.Append(t.Context(), h.all[0].Campaign, 0, h.all...); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, h.all[0].Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), h.all[0].Campaign, 0, h.all...))(t)
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, h.all[0].Campaign))(t)
 	ended := &instruments.Outcome{Status: instruments.Failed, Cause: "the line was cut"}
 	last := h.all[len(h.all)-1]
 	cause := core.State().Experiment("e11").LastEvent
 	for _, p := range engine.CalledOff(core.At(engine.World{}), "e11", events.VoidedByInstrument, instruments.FateFinished, ended, instruments.Description{Name: "acme/mixer"}) {
-		e, err := events.New(last.Campaign, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(last.Campaign, p))(t)
 		n := len(h.all) + 1
 		e.ID, e.Sequence, e.Position, e.Time = fmt.Sprint(n), events.Sequence(n), events.Position(n), last.Time.Add(time.Second)
 		e.Actor, e.Cause, e.Trace = "instrument:acme/mixer", cause, h.all[0].Trace
@@ -260,21 +240,18 @@ func (m *mixer) Await(ctx context.Context, cmd instruments.Command) (instruments
 // the same value again, what is not plausible, and something else than was asked for.
 func ran(t *testing.T) history {
 	t.Helper()
-	def, err := studytest.Define("electrolyte", 2, 7, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("electrolyte", 2, 7, func(def *definition.Campaign) {
 		def.Experts, def.Objective.Max = nil, new(100.0)
 		def.Policy = definition.Policy{Next: next.Random{}.Choice(), Trust: definition.NewChoice(policies.None, nil)}
 		def.Initial = definition.Initial{Experiments: new(1)}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	gives := func(v float64) *events.Measurement {
 		return &events.Measurement{Objective: definition.Quantity{Name: "conductivity", Value: v, Unit: "mS/cm"}}
 	}
 	elsewhere := gives(10.5)
 	elsewhere.Actual = definition.Point{"lipf6": definition.Number(1), "ec": definition.Number(0.4), "dmc": definition.Number(0.5)}
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, &mixer{outcomes: []instruments.Outcome{
+	r := must.Get(studytest.Runner(t.Context(), log, def, &mixer{outcomes: []instruments.Outcome{
 		{Status: instruments.Measured, Measurement: gives(7.25)},
 		{Status: instruments.Measured, Measurement: gives(9)},
 		{Status: instruments.Measured, Measurement: gives(9), Remarks: []string{"the same again"}},
@@ -284,13 +261,8 @@ func ran(t *testing.T) history {
 		{Status: instruments.Infeasible, Cause: "a lump"},
 		{Status: instruments.Deferred, Cause: "no argon"},
 		{Status: instruments.Cancelled, Cause: "the door was opened"},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
+	must.Do(t, r.Run(t.Context()))
 	h := history{name: "ran/random", from: 1}
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
@@ -315,10 +287,7 @@ func TestRulesOfWhatIsSaid(t *testing.T) {
 		i := slices.IndexFunc(h.all, func(e events.Event) bool { return e.Kind == events.KindExperimentMeasured })
 		return decode(t, h.all[i]).(*events.ExperimentMeasured).Measurement
 	}
-	taken, err := json.Marshal(measured(random))
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must.Get(json.Marshal(measured(random)))(t)
 	arrived := func(reason, text string) events.Payload {
 		return &events.QuantityArrived{Experiment: "e4", Instrument: "person", Missing: &events.Missing{Name: "viscosity", Reason: reason},
 			Unread: []events.Unread{{Field: "viscosity", Text: text, Reason: reason}}}
@@ -389,10 +358,7 @@ func TestRulesOfWhatIsSaid(t *testing.T) {
 				}
 				c.actor = "instrument:acme/mixer"
 			}
-			e, err := events.New(c.of.all[0].Campaign, c.payload)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New(c.of.all[0].Campaign, c.payload))(t)
 			if e.Actor, e.Cause = c.actor, before.ID; c.actor == "+" { // with the event before it
 				e.Actor, e.Cause = before.Actor, before.ID
 			}

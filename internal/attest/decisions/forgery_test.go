@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // history is a golden log: events that a release has written.
@@ -40,10 +41,7 @@ func golden(t *testing.T) (logs []history) {
 		t.Fatalf("%d golden logs: %v", len(paths), err)
 	}
 	for _, file := range paths {
-		all, err := forgery.Read(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(forgery.Read(file))(t)
 		name, _ := filepath.Rel(folder, strings.TrimSuffix(file, ".jsonl"))
 		h := history{name: name, all: all}
 		for _, e := range all {
@@ -72,10 +70,7 @@ func (h history) earlier() bool {
 
 func decode(t *testing.T, e events.Event) events.Payload {
 	t.Helper()
-	payload, err := events.Decode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(e))(t)
 	return payload
 }
 
@@ -137,10 +132,7 @@ func drawn(t *testing.T, logs []history) (lists [][]forgery.Forgery) {
 			lists = append(lists, nil)
 			continue
 		}
-		list, err := forgery.Of(h.all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(forgery.Of(h.all))(t)
 		list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
 			kinds := forged[path.Base(h.name)]
 			field, _, _ := strings.Cut(f.Path, "/")
@@ -226,14 +218,9 @@ func (s *sayings) same(t *testing.T, file string) {
 	}
 	slices.Sort(s.lines)
 	if *update {
-		if err := os.WriteFile(file, []byte(strings.Join(s.lines, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(strings.Join(s.lines, "\n")+"\n"), 0o644))
 	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(file))(t)
 	kept := strings.Split(strings.TrimSpace(string(text)), "\n")
 	for _, line := range s.lines {
 		if !slices.Contains(kept, line) {
@@ -291,10 +278,7 @@ func forgeries(t *testing.T) int {
 	if text == "" {
 		return few
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(strconv.Atoi(text))(t)
 	return n
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // small are the golden logs that an audit makes again in milliseconds, the quickest first.
@@ -39,10 +40,7 @@ func TestEachFieldForged(t *testing.T) {
 	t.Run("logs", func(t *testing.T) {
 		before := make(map[string]bool)
 		for _, h := range append(small(t), continued(t)...) {
-			list, err := forgery.Of(h.all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			list := must.Get(forgery.Of(h.all))(t)
 			ways, most := make(map[string]int), 3
 			if len(h.all) > 100 || h.name == "0.4.0/unfit" { // which take longer
 				most = 2
@@ -114,9 +112,7 @@ func TestLogsThatEndEarly(t *testing.T) {
 func field(t *testing.T, e events.Event, name string, value func(any) any) events.Event {
 	t.Helper()
 	var data map[string]any
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(e.Data, &data))
 	at := data
 	keys := strings.Split(name, "/")
 	for _, key := range keys[:len(keys)-1] {
@@ -344,12 +340,10 @@ func TestProgramsAnswerAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := memlog.New()
-			if _, err := log.Append(t.Context(), c.all[0].Campaign, 0, c.all...); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(log.Append(t.Context(), c.all[0].Campaign, 0, c.all...))(t)
 			program := &again{answers: answers, change: c.change, err: c.err}
 			opened := 0
-			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, c.all[0].Campaign, h.build,
+			report := must.Get(decisions.Audit(t.Context(), builtin.Registry(), log, c.all[0].Campaign, h.build,
 				func(def definition.Campaign) (methods.Method, error) {
 					opened++
 					if def.Name != c.all[0].Campaign {
@@ -359,10 +353,7 @@ func TestProgramsAnswerAgain(t *testing.T) {
 						return nil, c.opening
 					}
 					return program, nil
-				})
-			if err != nil {
-				t.Fatal(err)
-			}
+				}))(t)
 			if len(program.asked) != c.asked || report.ProposalsAgain != c.again || len(report.Mismatches) != c.mismatches || len(report.Remarks) != c.remarks {
 				t.Errorf("asked %d times: %+v", len(program.asked), report)
 			}
@@ -388,9 +379,7 @@ func TestProgramsAnswerAgain(t *testing.T) {
 		})
 	}
 	log := memlog.New()
-	if _, err := log.Append(t.Context(), unlike[0].Campaign, 0, unlike...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), unlike[0].Campaign, 0, unlike...))(t)
 	program := &again{answers: answers, change: same}
 	if _, err := decisions.Audit(t.Context(), builtin.Registry(), log, unlike[0].Campaign, h.build,
 		func(definition.Campaign) (methods.Method, error) { return program, nil }); err != nil || len(program.asked) > 0 {
@@ -404,18 +393,11 @@ func TestProgramsAnswerAgain(t *testing.T) {
 func TestClocks(t *testing.T) {
 	log := memlog.New()
 	begun := named(t, "0.4.0/contest").all[0]
-	if _, err := log.Append(t.Context(), begun.Campaign, 0, begun); err != nil {
-		t.Fatal(err)
-	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, begun.Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), begun.Campaign, 0, begun))(t)
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, begun.Campaign))(t)
 	for i := range 4 {
 		note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: fmt.Sprint("note ", i)}}
-		if _, err := engine.Submit(t.Context(), log, core, note, begun.Time.Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, note, begun.Time.Add(time.Hour)))(t)
 	}
 	h := history{name: "notes"}
 	for e, err := range log.Read(t.Context(), 0) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whoever a request says that asks, the account at the other end of the socket
@@ -25,9 +26,7 @@ func TestAccountComesWithARequest(t *testing.T) {
 	})
 	c := dial(t, store)
 	request := engine.Request{Actor: "person:ada", Account: "mallory (uid 666)", Note: &engine.Note{Text: "x"}}
-	if _, err := c.Submit(t.Context(), "a", request); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Submit(t.Context(), "a", request))(t)
 	if uid := fmt.Sprintf("uid %d", os.Geteuid()); !strings.Contains(got.Account, uid) || got.Account != OwnAccount() {
 		t.Errorf("the request came from %q, this process is %q", got.Account, OwnAccount())
 	}

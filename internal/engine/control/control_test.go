@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var at = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
@@ -32,14 +33,9 @@ var at = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC)
 func appendNotes(t *testing.T, log events.Log, campaign string, n int) {
 	t.Helper()
 	for i := range n {
-		e, err := events.New(campaign, &events.NoteAdded{Text: fmt.Sprintf("note %d <&> λ", i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(campaign, &events.NoteAdded{Text: fmt.Sprintf("note %d <&> λ", i)}))(t)
 		e.Time, e.Actor = at, "person:ada"
-		if _, err := log.Append(t.Context(), campaign, events.AnySequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), campaign, events.AnySequence, e))(t)
 	}
 }
 
@@ -51,25 +47,19 @@ func served(
 	store, log = t.TempDir(), memlog.New()
 	appendNotes(t, log, "a", 3)
 	appendNotes(t, log, "b", 2)
-	s, err := Serve(store, Service{
+	s = must.Get(Serve(store, Service{
 		Log: log, Submit: submit,
 		Status: func() Status {
 			return Status{PID: 42, Last: log.Last(), Campaigns: []Running{{Campaign: "a", WaitingFor: "tea"}}}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(s.Close)
 	return store, log, s
 }
 
 func dial(t *testing.T, store string) *Client {
 	t.Helper()
-	c, err := Dial(t.Context(), store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(Dial(t.Context(), store))(t)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -179,9 +169,7 @@ func TestRequests(t *testing.T) {
 		Actual:     definition.Point{"salt": definition.Number(1.1), "kind": definition.Category("LiPF6")},
 		Reason:     "why <not>",
 	}}
-	if _, err := c.Submit(t.Context(), "a", request); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Submit(t.Context(), "a", request))(t)
 	a, _ := json.Marshal(request)
 	b, _ := json.Marshal(got)
 	if string(a) != string(b) {
@@ -215,10 +203,7 @@ func TestStatuses(t *testing.T) {
 		problem.Unavailable: 503, problem.Interrupted: 503, problem.Unsupported: 501,
 		problem.Uncertain: 500, problem.Damaged: 500, problem.Internal: 500,
 	}
-	docs, err := os.ReadFile("../../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(os.ReadFile("../../../docs/operations.md"))(t)
 	for _, code := range problem.Codes() {
 		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| [0-4] \\| %d \\|$", string(code), want[code]))
 		if !row.Match(docs) {
@@ -257,16 +242,11 @@ func TestUnknownRequest(t *testing.T) {
 func TestStaleSocket(t *testing.T) {
 	deep := filepath.Join(t.TempDir(), strings.Repeat("deep/", 40))
 	for _, store := range []string{t.TempDir(), deep} {
-		if err := os.MkdirAll(store, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(store, 0o755))
 		if _, err := Dial(t.Context(), store); !errors.Is(err, ErrNobody) {
 			t.Errorf("an empty store: %v", err)
 		}
-		listener, _, err := listen(store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener, _ := must.Get2(listen(store))(t)
 		listener.(*net.UnixListener).SetUnlinkOnClose(false) // as after kill -9
 		listener.Close()
 		left, err := address(store)
@@ -276,15 +256,9 @@ func TestStaleSocket(t *testing.T) {
 		if _, err := Dial(t.Context(), store); !errors.Is(err, ErrNobody) {
 			t.Errorf("a stale socket: %v", err)
 		}
-		s, err := Serve(store, Service{Log: memlog.New(), Status: func() Status { return Status{} }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(Serve(store, Service{Log: memlog.New(), Status: func() Status { return Status{} }}))(t)
 		dial(t, store)
-		socket, err := address(store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		socket := must.Get(address(store))(t)
 		if info, err := os.Stat(socket); err != nil {
 			t.Error(err)
 		} else if runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
@@ -305,10 +279,7 @@ func TestStaleSocket(t *testing.T) {
 // A stream that is cut off is an error, never a shorter log.
 func TestCutOff(t *testing.T) {
 	store := t.TempDir()
-	listener, remove, err := listen(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener, remove := must.Get2(listen(store))(t)
 	defer remove()
 	log := memlog.New()
 	appendNotes(t, log, "a", 1)
@@ -400,10 +371,7 @@ func TestStoreWithoutSockets(t *testing.T) {
 		if err != nil || client.Status().PID != 42 {
 			t.Errorf("%v: nobody finds it: %v", refused, err)
 		}
-		socket, err := address(store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		socket := must.Get(address(store))(t)
 		if s.Close(); !errors.Is(errNil(os.Stat(socket)), fs.ErrNotExist) {
 			t.Errorf("%v: %s is left", refused, socket)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // faultyLog cannot be read beyond its second event.
@@ -35,13 +36,10 @@ func (l faultyLog) Read(
 func TestFaultOfTheLogIsHeard(t *testing.T) {
 	store, log := t.TempDir(), memlog.New()
 	appendNotes(t, log, "a", 4)
-	s, err := Serve(store, Service{
+	s := must.Get(Serve(store, Service{
 		Log:    faultyLog{log},
 		Status: func() Status { return Status{PID: 42, Last: log.Last()} },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(s.Close)
 	c := dial(t, store)
 	read := 0

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whatever bytes arrive as a request, they are recorded whole or rejected
@@ -31,9 +32,7 @@ func FuzzRequests(f *testing.F) {
 		f.Fatal(err)
 	}
 	finished := memlog.New()
-	if _, err := studytest.Simulate(f.Context(), finished, def); err != nil {
-		f.Fatal(err)
-	}
+	must.Get(studytest.Simulate(f.Context(), finished, def))(f)
 	var history []events.Event
 	for e := range finished.Read(f.Context(), 0) {
 		history = append(history, e)
@@ -58,10 +57,7 @@ func FuzzRequests(f *testing.F) {
 		{Anchors: &engine.Anchors{Expert: "ada", Points: []definition.Point{point}}}, {Import: []engine.Tell{{Parameters: point, Value: new(12.0)}}},
 	} {
 		r.Actor = "person:ada"
-		text, err := json.Marshal(submission{Campaign: def.Name, Request: r})
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(json.Marshal(submission{Campaign: def.Name, Request: r}))(f)
 		f.Add(text)
 	}
 	f.Add([]byte(`{"campaign":"electrolyte","request":{"actor":"person:a\u001bb","note":{"text":"x"}}}`))
@@ -77,9 +73,7 @@ func FuzzRequests(f *testing.F) {
 
 	f.Fuzz(func(t *testing.T, body []byte) {
 		log := memlog.New()
-		if _, err := log.Append(t.Context(), def.Name, 0, half...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), def.Name, 0, half...))(t)
 		h := Handler(Service{Log: log,
 			Submit: func(ctx context.Context, name string, r engine.Request) ([]events.Event, error) {
 				core, err := engine.Load(ctx, builtin.Registry(), log, name)

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -23,10 +24,7 @@ func TestHolderDoesNotAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := store.OpenDatabase(database)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(store.OpenDatabase(database))(t)
 	silence := make(chan struct{})
 	stop := d.Serve("s", func(context.Context, []byte) []byte { <-silence; return nil }, func() any { return nil })
 	_, err = control.Dial(t.Context(), store.In(database, "s"))

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net"
 	"os"
 	"path/filepath"
@@ -12,26 +13,15 @@ import (
 // Law: who is at the other end is the system's word; where it has none, as of a
 // connection that is closed, nobody is known, and least of all root.
 func TestPeerOfAClosedConnection(t *testing.T) {
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 	defer l.Close()
-	near, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	near := must.Get(net.Dial("unix", l.Addr().String()))(t)
 	defer near.Close()
-	far, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	far := must.Get(l.Accept())(t)
 	if uid, ok := peer(far); !ok || int(uid) != os.Getuid() {
 		t.Errorf("at the other end is %d, %v", uid, ok)
 	}
-	if err := far.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, far.Close())
 	if uid, ok := peer(far); ok {
 		t.Errorf("of a closed connection the user %d is said to be at the other end", uid)
 	}

@@ -3,6 +3,7 @@
 package control
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,10 +33,7 @@ func TestSocketIsMadePrivately(t *testing.T) {
 		}
 	}()
 	for range 30 {
-		listener, remove, err := listen(store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		listener, remove := must.Get2(listen(store))(t)
 		if info, err := os.Stat(filepath.Join(store, socketName)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("the socket: %v, %v", info, err)
 		}
@@ -43,13 +41,8 @@ func TestSocketIsMadePrivately(t *testing.T) {
 		remove()
 	}
 	close(done)
-	if err := <-made; err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(beside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-made)
+	entries := must.Get(os.ReadDir(beside))(t)
 	for _, entry := range entries {
 		if info, err := entry.Info(); err != nil || info.Mode().Perm() != 0o777 {
 			t.Fatalf("a folder made meanwhile: %v, %v", info.Mode(), err)
@@ -64,16 +57,9 @@ func TestSocketIsMadePrivately(t *testing.T) {
 // next one from doing so.
 func TestKilledWhileListening(t *testing.T) {
 	store := t.TempDir()
-	if err := os.Mkdir(filepath.Join(store, birthplace), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(store, birthplace, "s"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	listener, remove, err := listen(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(store, birthplace), 0o700))
+	must.Do(t, os.WriteFile(filepath.Join(store, birthplace, "s"), nil, 0o600))
+	listener, remove := must.Get2(listen(store))(t)
 	listener.Close()
 	remove()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/study/tasks"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -32,14 +33,11 @@ func TestFalseAlarmsAreRare(t *testing.T) {
 	} {
 		measured, doubted, overturned := 0, 0, 0
 		for seed := uint64(1001); seed < 1001+seeds; seed++ {
-			def, err := studytest.Define(c.task, seed, c.experiments, func(def *definition.Campaign) {
+			def := must.Get(studytest.Define(c.task, seed, c.experiments, func(def *definition.Campaign) {
 				if c.noise > 0 {
 					studytest.WithNoise(c.noise)(def)
 				}
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))(t)
 			_, core := simulate(t, def)
 			for _, x := range core.State().Experiments {
 				if x.Status == campaign.Measured {

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -53,12 +54,6 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	capacity := func(id string, value float64) engine.Tell {
 		return engine.Tell{Experiment: id, Quantities: []definition.Quantity{valueOf("capacity", value)}}
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	refused := func(why string, err error) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), why) {
@@ -77,15 +72,15 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	}
 
 	viscosity := []definition.Quantity{valueOf("viscosity", 3)}
-	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Quantities: viscosity}))
-	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Value: ptr(8.0)}))
-	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
-	must(tell(engine.Tell{Parameters: at(0.6, 0.5, 0.3), Value: ptr(7.0), Quantities: append(viscosity, valueOf("capacity", 140))}))
-	must(tell(engine.Tell{Parameters: at(0.7, 0.4, 0.3), Missing: []events.Missing{{Name: "conductivity", Reason: "the probe broke"}}}))
+	must.Do(t, tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Quantities: viscosity}))
+	must.Do(t, tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Value: ptr(8.0)}))
+	must.Do(t, tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
+	must.Do(t, tell(engine.Tell{Parameters: at(0.6, 0.5, 0.3), Value: ptr(7.0), Quantities: append(viscosity, valueOf("capacity", 140))}))
+	must.Do(t, tell(engine.Tell{Parameters: at(0.7, 0.4, 0.3), Missing: []events.Missing{{Name: "conductivity", Reason: "the probe broke"}}}))
 	is("capacity of e1, capacity of e2, capacity of e5",
 		"objective: e1 9, e2 8, e4 7", "quantity capacity: e4 140", "quantity viscosity: e1 3, e4 3")
 
-	must(tell(capacity("e1", 150)))
+	must.Do(t, tell(capacity("e1", 150)))
 	is("capacity of e2, capacity of e5",
 		"objective: e1 9, e2 8, e4 7", "quantity capacity: e1 150, e4 140", "quantity viscosity: e1 3, e4 3")
 	refused("capacity of e1 is there already: 150 mAh", tell(capacity("e1", 151)))
@@ -99,25 +94,25 @@ func TestPeopleTellWhatArrivesLater(t *testing.T) {
 	refused("conductivity of e2 is there already", tell(engine.Tell{Experiment: "e2", Value: ptr(8.1)}))
 
 	// Two at once, of which one was not to come later; then it was lost, and came after all.
-	must(tell(engine.Tell{Experiment: "e2", Quantities: viscosity, Notes: []string{"measured on Monday"},
+	must.Do(t, tell(engine.Tell{Experiment: "e2", Quantities: viscosity, Notes: []string{"measured on Monday"},
 		Missing: []events.Missing{{Name: "capacity", Reason: "the cell was lost"}}}))
 	is("capacity of e5", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 150, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
-	must(tell(capacity("e2", 145)))
-	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{valueOf("capacity", 151)}, Reason: "a digit"}}))
-	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Exclude: true, Reason: "contaminated"}}))
+	must.Do(t, tell(capacity("e2", 145)))
+	must.Do(t, ask(engine.Request{Correct: &engine.Correct{Experiment: "e1", Quantities: []definition.Quantity{valueOf("capacity", 151)}, Reason: "a digit"}}))
+	must.Do(t, ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Exclude: true, Reason: "contaminated"}}))
 	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
-	must(tell(capacity("e5", 120))) // and is left out, like the experiment
+	must.Do(t, tell(capacity("e5", 120))) // and is left out, like the experiment
 	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140", "quantity viscosity: e1 3, e2 3, e4 3")
-	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Reason: "it was not"}}))
+	must.Do(t, ask(engine.Request{Correct: &engine.Correct{Experiment: "e5", Reason: "it was not"}}))
 	is("", "objective: e1 9, e2 8, e4 7", "quantity capacity: e1 151, e2 145, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
 
 	// A failure that was none awaits it, as it would have.
-	must(ask(engine.Request{Correct: &engine.Correct{Experiment: "e3", Value: ptr(5.0), Reason: "it thawed"}}))
+	must.Do(t, ask(engine.Request{Correct: &engine.Correct{Experiment: "e3", Value: ptr(5.0), Reason: "it thawed"}}))
 	is("capacity of e3", "objective: e1 9, e2 8, e3 5, e4 7", "quantity capacity: e1 151, e2 145, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
 	// Nothing is awaited of what is taken over from before.
-	must(ask(engine.Request{Import: []engine.Tell{{Parameters: at(0.8, 0.3, 0.3), Value: ptr(6.0)}}}))
-	must(ask(engine.Request{Stop: &events.CampaignStopped{Reason: "enough"}}))
-	must(tell(capacity("e3", 100)))
+	must.Do(t, ask(engine.Request{Import: []engine.Tell{{Parameters: at(0.8, 0.3, 0.3), Value: ptr(6.0)}}}))
+	must.Do(t, ask(engine.Request{Stop: &events.CampaignStopped{Reason: "enough"}}))
+	must.Do(t, tell(capacity("e3", 100)))
 	is("", "objective: e1 9, e2 8, e3 5, e4 7, e6 6", "quantity capacity: e1 151, e2 145, e3 100, e4 140, e5 120", "quantity viscosity: e1 3, e2 3, e4 3")
 }
 
@@ -149,9 +144,7 @@ func TestCampaignAwaitsWhatArrivesLater(t *testing.T) {
 		tell("e2", 150)
 		until(t, waiting, "capacity of e1 and 1 more")
 		time.Sleep(48 * time.Hour)
-		if err := ended(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ended())
 		s := r.Core().State()
 		if s.Reason != events.CompletedBudget || s.EndedAt.Sub(s.DefinedAt) < 72*time.Hour {
 			t.Errorf("it ended for %q, after %s", s.Reason, s.EndedAt.Sub(s.DefinedAt))
@@ -190,9 +183,7 @@ func TestAllArrivesLater(t *testing.T) {
 	log, core, ask := asked(t, def)
 	tell := func(r engine.Tell) {
 		t.Helper()
-		if err := ask(engine.Request{Tell: &r}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Tell: &r}))
 	}
 	for i, value := range []float64{9, 8, 7.5, 10} {
 		tell(engine.Tell{Parameters: at(0.6+0.2*float64(i), 0.3, 0.5), Later: true})
@@ -206,9 +197,7 @@ func TestAllArrivesLater(t *testing.T) {
 	for _, row := range []engine.Tell{
 		{Parameters: at(0.3, 0.3, 0.3), Value: ptr(3.0)}, {Parameters: at(0.3, 0.3, 0.4), Later: true},
 	} {
-		if err := ask(engine.Request{Import: []engine.Tell{row}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Import: []engine.Tell{row}}))
 	}
 	if got := awaited(core); got != "conductivity of e5, conductivity of e7" {
 		t.Errorf("it awaits %q", got)
@@ -280,9 +269,7 @@ func TestInstrumentDeliversLater(t *testing.T) {
 		until(t, waiting, "capacity of e5")
 		sound(t, log)
 		time.Sleep(72 * time.Hour)
-		if err := done(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, done())
 		core := r.Core()
 		if got := learned(core); !strings.HasSuffix(got, "quantity capacity: e1 140, e3 150") {
 			t.Errorf("the models learn from\n%s", got)
@@ -362,9 +349,7 @@ func TestSecondValueIsARemark(t *testing.T) {
 		time.Sleep(time.Hour)
 		device.says["e2"] <- value("capacity", 7, "mAh")
 		time.Sleep(72 * time.Hour)
-		if err := done(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, done())
 		var notes []string
 		for _, n := range r.Core().State().Notes {
 			notes = append(notes, n.About+n.Text[strings.LastIndex(n.Text, ":"):])
@@ -404,18 +389,14 @@ func awaiting(t *testing.T) (all []events.Event) {
 		done := run(t, r)
 		until(t, waiting, "capacity of e1 and 4 more")
 		time.Sleep(73 * time.Hour)
-		if err := done(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, done())
 		_, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:eve", Tell: &engine.Tell{Experiment: "e4",
 			Notes: []string{"it was in the other channel"}, Quantities: []definition.Quantity{valueOf("capacity", 120)}}}, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, _ = start(t, log, def, device) // it enters the model that states the result
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run(t.Context()))
 		all = history(t, log)
 	})
 	return all
@@ -453,18 +434,9 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 					}
 				}
 				last(log, core, ask)
-				read, err := core.Read(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				view, err := read.View(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				policy, err := builtin.Registry().Methods.New(def)
-				if err != nil {
-					t.Fatal(err)
-				}
+				read := must.Get(core.Read(t.Context()))(t)
+				view := must.Get(read.View(t.Context()))(t)
+				policy := must.Get(builtin.Registry().Methods.New(def))(t)
 				d, err := policy.Decide(t.Context(), view, 7)
 				if err != nil || d.Candidate() == nil {
 					t.Fatalf("%+v, %v", d, err)
@@ -475,9 +447,7 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 			awaiting := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
 				all := []definition.Quantity{valueOf("conductivity", 9.5), valueOf("viscosity", 2.5), valueOf("colour", 1)}
 				all = slices.DeleteFunc(all, func(q definition.Quantity) bool { return q.Name == late })
-				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}))
 			})
 			open := decided(func(log *memlog.Log, core *engine.Core, _ func(engine.Request) error) {
 				e, err := events.New(def.Name, &events.ExperimentRequested{Experiment: "e5", Parameters: last, Origin: events.OriginPerson, Replicate: 1})
@@ -495,9 +465,7 @@ func TestAwaitedCountsAsUnderWay(t *testing.T) {
 			})
 			whole := decided(func(_ *memlog.Log, _ *engine.Core, ask func(engine.Request) error) {
 				all := []definition.Quantity{valueOf("conductivity", 9.5), valueOf("viscosity", 2.5), valueOf("colour", 1)}
-				if err := ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ask(engine.Request{Tell: &engine.Tell{Parameters: last, Quantities: all}}))
 			})
 			if late == "colour" && !reflect.DeepEqual(awaiting, whole) {
 				t.Errorf("without the colour %+v is chosen, with it %+v", awaiting, whole)
@@ -536,9 +504,7 @@ func TestDeliveredOneByOne(t *testing.T) {
 		done := run(t, r)
 		until(t, waiting, "capacity of e1 and 1 more")
 		time.Sleep(49 * time.Hour)
-		if err := done(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, done())
 		if m := r.Core().State().Experiment("e1").Measurement; len(m.Quantities) != 3 || device.asked["e1"] != 2 {
 			t.Errorf("asked %d times, it has %v", device.asked["e1"], m.Quantities)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections"
 )
@@ -39,9 +40,7 @@ var absent = struct{}{}
 func edit(t *testing.T, e events.Event, path string, value any) events.Event {
 	t.Helper()
 	var data map[string]any
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(e.Data, &data))
 	var at any = data
 	keys := strings.Split(path, "/")
 	for _, key := range keys[:len(keys)-1] {
@@ -146,10 +145,7 @@ func TestAuditFindsForgeries(t *testing.T) {
 	}
 
 	payload := func(p events.Payload) events.Event {
-		e, err := events.New("electrolyte", p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("electrolyte", p))(t)
 		e.Time, e.Actor = all[len(all)-1].Time, "engine"
 		return e
 	}
@@ -195,10 +191,7 @@ func withData(e events.Event, data string) events.Event {
 
 // failed turns a recorded fit into a failed one.
 func failed(t *testing.T, e events.Event, event func(events.Payload) events.Event) events.Event {
-	p, err := events.Decode(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(events.Decode(e))(t)
 	m := p.(*events.ModelFitted)
 	return event(&events.ModelFitFailed{Model: m.Model, Expert: m.Expert, At: m.At, Seed: m.Seed, Cause: "not positive definite"})
 }
@@ -219,9 +212,7 @@ func TestAuditOfAnotherBuild(t *testing.T) {
 	}
 	i := find(t, honest, events.KindDecisionMade, `"candidates"`, -1)
 	var made events.DecisionMade
-	if err := json.Unmarshal(honest[i].Data, &made); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(honest[i].Data, &made))
 	moved := func(by float64) any { // lipf6 ranges over 2
 		point := maps.Clone(made.Candidates[0].Parameters)
 		x, _ := point["lipf6"].Float()
@@ -275,9 +266,7 @@ func TestAuditOfNumbersInSentences(t *testing.T) {
 	}
 	i := find(t, same, events.KindQuestionAsked, "; the best so far is ", -1)
 	var asked events.QuestionAsked
-	if err := json.Unmarshal(same[i].Data, &asked); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(same[i].Data, &asked))
 	number := regexp.MustCompile(`[0-9]+\.[0-9]+`)
 	numbers := number.ReplaceAllString(asked.Explanation, "7.25")
 	words := strings.Replace(asked.Explanation, "expects", "promises", 1)
@@ -391,10 +380,7 @@ func TestNobodyWritesEvents(t *testing.T) {
 	log, _ := simulate(t, electrolyte(t, 3, 4))
 	all := history(t, log)
 	for _, info := range events.Kinds() {
-		e, err := events.New("electrolyte", info.New())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("electrolyte", info.New()))(t)
 		e.Time, e.Cause, e.Actor = all[0].Time, "1", "nobody"
 		if report := audit(t, append(slices.Clone(all[:1]), renumber(e, 2))); len(report.Mismatches) == 0 {
 			t.Errorf("%s by nobody is not found", info.Kind)
@@ -461,15 +447,9 @@ func TestAuditOfExpiries(t *testing.T) {
 	until(t, waiting, "to answer q1")
 	all := upTo(t, history(t, log), events.KindQuestionAsked)
 	asked := all[len(all)-1]
-	expired, err := events.New(asked.Campaign, &events.QuestionExpired{Question: "q1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expired := must.Get(events.New(asked.Campaign, &events.QuestionExpired{Question: "q1"}))(t)
 	expired.Actor, expired.Cause = "engine", asked.ID
-	payload, err := events.Decode(asked)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(asked))(t)
 	expires := payload.(*events.QuestionAsked).Expires
 	for name, c := range map[string]struct {
 		at    time.Time
@@ -496,19 +476,12 @@ func TestAuditOfExpiries(t *testing.T) {
 func TestAmendedAfterItsEnd(t *testing.T) {
 	def := electrolyte(t, 3, 3)
 	log, _ := simulate(t, def)
-	r, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	amended := *r.Core().State().Definition
 	amended.Budget.Experiments += 2
 	request := engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended}}
-	if _, err := engine.Submit(t.Context(), log, r.Core(), request, time.Now()); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, r.Core(), request, time.Now()))(t)
+	must.Do(t, r.Run(t.Context()))
 	for _, e := range history(t, log) {
 		if e.Kind == events.KindExperimentDispatched && (!e.Simulated || !strings.Contains(string(e.Data), `"simulated/electrolyte"`)) {
 			t.Errorf("event %d, simulated %v: %s", e.Sequence, e.Simulated, e.Data)

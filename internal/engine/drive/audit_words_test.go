@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -84,9 +85,7 @@ func TestAuditSaysWhatDoesNotFollow(t *testing.T) {
 func withoutField(t *testing.T, e events.Event, path string) events.Event {
 	t.Helper()
 	var data map[string]any
-	if err := json.Unmarshal(e.Data, &data); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(e.Data, &data))
 	in := data
 	keys := strings.Split(path, "/")
 	for _, key := range keys[:len(keys)-1] {
@@ -188,13 +187,9 @@ func TestAuditOfWhatIsCalledOffTogether(t *testing.T) {
 	ended := run(t, r)
 	until(t, waiting, "to measure e1")
 	stop := engine.Request{Actor: "person:eve", Stop: &events.CampaignStopped{Reason: "enough"}}
-	if _, err := r.Submit(t.Context(), stop); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Submit(t.Context(), stop))(t)
 	close(release)
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	all := history(t, log)
 	if report := audit(t, all); len(report.Mismatches) > 0 {
 		t.Fatalf("the honest log: %+v", report.Mismatches)
@@ -269,13 +264,9 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 	def.Initial.Wait = nil // one question after the other: the answers come in their order
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": &oracle{answers: []humans.Reply{{Answer: events.Answer{Label: events.LabelAccept}}, reject}}}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	request := engine.Request{Actor: "person:eve", Answer: &engine.Answer{Question: "q1", Reply: reject}}
-	if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().EndedAt.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().EndedAt.Add(time.Hour)))(t)
 	all := history(t, log)
 	if report := audit(t, all); len(report.Mismatches) > 0 {
 		t.Fatalf("the honest log: %+v", report.Mismatches)
@@ -322,9 +313,7 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 		{Actor: "person:eve", Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelReject}}}},
 		{Actor: "person:bob", Exclude: &engine.Exclude{About: "q1", Reason: "it clouds"}},
 	} {
-		if _, err := engine.Submit(t.Context(), log, core, request, all[len(all)-1].Time.Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, request, all[len(all)-1].Time.Add(time.Hour)))(t)
 	}
 	if report := audit(t, history(t, log)); len(report.Mismatches) > 0 {
 		t.Errorf("three requests at one time: %+v", report.Mismatches)
@@ -343,9 +332,7 @@ func TestAuditOfCorrectionsAndExclusions(t *testing.T) {
 		Reason: "it clouds",
 	}
 	request := engine.Request{Actor: "person:eve", Exclude: exclude}
-	if _, err := engine.Submit(t.Context(), log, core, request, time.Unix(101, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, core, request, time.Unix(101, 0)))(t)
 	all := history(t, log)
 	if report := audit(t, all); len(report.Mismatches) > 0 {
 		t.Fatalf("the honest log of %s: %+v", def.Name, report.Mismatches)
@@ -391,9 +378,7 @@ func TestAuditRemarks(t *testing.T) {
 		change(d)
 		r, _ := start(t, log, def, d)
 		r.Now = clock
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run(t.Context()))
 		return history(t, log)
 	}
 	all := work(memlog.New(), func(d *device) {
@@ -411,14 +396,9 @@ func TestAuditRemarks(t *testing.T) {
 	started := find(t, all, events.KindExperimentStarted, "e3", 0)
 
 	short := refill(t, all[:byInstrument+1])
-	core, err := engine.Load(t.Context(), builtin.Registry(), short, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), short, def.Name))(t)
 	own := engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: at(1, 0.4, 0.5), Value: new(11.0)}}
-	if _, err := engine.Submit(t.Context(), short, core, own, all[byInstrument].Time.Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), short, core, own, all[byInstrument].Time.Add(time.Hour)))(t)
 	told := history(t, short)
 
 	absurd := func(all []events.Event, i int) []events.Event {
@@ -430,10 +410,7 @@ func TestAuditRemarks(t *testing.T) {
 	const outside = "outside the range of plausible results"
 	ghost := slices.Clone(all[:byInstrument+1]) // nobody has taken over
 	ghost[byInstrument].Actor = "instrument:mixer"
-	honest, err := json.Marshal(measured(12).Measurement)
-	if err != nil {
-		t.Fatal(err)
-	}
+	honest := must.Get(json.Marshal(measured(12).Measurement))(t)
 	renamed := work(refill(t, all[:started+1]), func(d *device) { d.description.Name = "mixer" })
 	pretending := work(refill(t, all[:byInstrument+1]), func(d *device) { d.description.Simulated = true })
 	const refused = "this program would not have taken it: "

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -64,15 +65,10 @@ func underway(t *testing.T, changes ...func(*definition.Campaign)) (definition.C
 		now = now.Add(time.Second)
 		return now
 	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	open := map[string]bool{}
 	for i, e := range history(t, log) {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		switch p := payload.(type) {
 		case *events.ExperimentStarted:
 			open[p.Experiment] = true
@@ -203,10 +199,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 		def.Instrument.StallAfter, def.Instrument.GiveUpAfter = definition.Duration(time.Hour), definition.Duration(time.Hour)
 	})
 	log := refill(t, past)
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	var open []*campaign.Experiment
 	for i := range core.State().Experiments {
 		if x := &core.State().Experiments[i]; x.Status == campaign.Started {
@@ -232,9 +225,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 		{Note: &engine.Note{Text: "it never moved"}},
 	} {
 		request.Actor = "person:eve"
-		if _, err := r.Submit(t.Context(), request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Submit(t.Context(), request))(t)
 	}
 	if kinds := kindsAfter(t, log, len(past)); slices.Contains(kinds, events.KindExperimentDispatched) {
 		t.Errorf("something is dispatched before the recovery is recorded: %v", kinds)

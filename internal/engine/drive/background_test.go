@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -131,9 +132,7 @@ func TestLoopHearsWhileItComputes(t *testing.T) {
 	close(late)
 	waitFor(events.KindExperimentMeasured)
 	close(release)
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	if problem := unsound(t, log, r.Core()); problem != "" {
 		t.Error(problem)
 	}
@@ -145,10 +144,7 @@ func TestOvertakenByAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		def := electrolyte(t, rapid.Uint64Range(1, 1000).Draw(rt, "seed"), rapid.IntRange(3, 7).Draw(rt, "experiments"))
 		log := memlog.New()
-		r, err := studytest.Runner(t.Context(), log, def, nil)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		r := must.Get(studytest.Runner(t.Context(), log, def, nil))(rt)
 		var requests []engine.Request
 		guess := &campaign.State{Definition: &def, Experiments: make([]campaign.Experiment, 4), Questions: make([]campaign.Question, 12)}
 		for range rapid.IntRange(1, 12).Draw(rt, "requests") {
@@ -174,9 +170,7 @@ func TestOvertakenByAnything(t *testing.T) {
 				_, _ = r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: new(events.CampaignResumed)})
 			})
 		})
-		if err := r.Run(t.Context()); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, r.Run(t.Context()))
 		resumed.Wait()
 		if problem := unsound(t, log, r.Core()); problem != "" {
 			rt.Fatal(problem)
@@ -198,9 +192,7 @@ func TestDecidesInAllTheNoise(t *testing.T) {
 			_, _ = r.Submit(ctx, engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "and another thing"}})
 		}
 	})
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	s := r.Core().State()
 	if s.Status != campaign.Completed || made <= s.Decisions {
 		t.Errorf("it is %s with %d decisions, made %d times", s.Status, s.Decisions, made)
@@ -242,18 +234,12 @@ func TestAuditOfWhatAFitWasMadeFrom(t *testing.T) {
 		if e.Kind != events.KindModelFitted {
 			continue
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		fitted := payload.(*events.ModelFitted)
 		for _, at := range []events.Sequence{0, fitted.At - 3, fitted.At + 1, fitted.At + 100} {
 			p := *fitted
 			p.At = at
-			forged, err := events.New(e.Campaign, &p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			forged := must.Get(events.New(e.Campaign, &p))(t)
 			copied := slices.Clone(all)
 			copied[i].Data = forged.Data
 			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, copied), e.Campaign, events.Build{}, nil)
@@ -284,10 +270,7 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided, func(def *definition.Campaign) {
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	plain, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	release := make(chan struct{})
 	instrument := stopped{plain.(*simulated.Instrument), "e6", release}
 	log := memlog.New()
@@ -304,14 +287,8 @@ func TestStandingIsThatOfTheLog(t *testing.T) {
 	defer ended()
 	defer close(release)
 	best := <-shown
-	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := replayed.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	replayed := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
+	want := must.Get(replayed.Summarize(t.Context()))(t)
 	for timeout := time.After(10 * time.Second); best == nil || best.Mean != want.BestByModel.Mean; {
 		select {
 		case best = <-shown:
@@ -334,10 +311,7 @@ func TestDesignFitsNoModel(t *testing.T) {
 				def.Policy.Next.Name = method
 				studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 			})
-			plain, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			plain := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 			release := make(chan struct{})
 			log := memlog.New()
 			r, _ := start(t, log, def, stopped{plain.(*simulated.Instrument), "e7", release})
@@ -349,9 +323,7 @@ func TestDesignFitsNoModel(t *testing.T) {
 				t.Errorf("%s: while it waits for e7, %d summaries were worked out", method, summaries)
 			}
 			close(release)
-			if err := ended(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, ended())
 			fits := 0
 			for e, err := range log.Read(t.Context(), 0) {
 				if err != nil {
@@ -391,9 +363,7 @@ func TestWorkingIsSaidTwice(t *testing.T) {
 		})
 		var said []string
 		r.Working = func(*engine.Core) { said = append(said, r.Computing().What) }
-		if err := run(t, r)(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(t, r)())
 		if want := []string{"fitting the model of 3 measurements", ""}; !slices.Equal(said, want) {
 			t.Errorf("it is said that %q goes on, want %q", said, want)
 		}
@@ -416,14 +386,9 @@ func TestAFitIsMadeFromWhatWasBeforeIt(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	all := history(t, log)
-	payload, err := events.Decode(all[find(t, all, events.KindModelFitted, "", 0)])
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(all[find(t, all, events.KindModelFitted, "", 0)]))(t)
 	if fitted := payload.(*events.ModelFitted); fitted.At != before {
 		t.Errorf("the fit is made from event %d, and was begun behind event %d", fitted.At, before)
 	}

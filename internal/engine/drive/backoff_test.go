@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -285,9 +286,7 @@ func TestEndsWithFailures(t *testing.T) {
 	def := electrolyte(t, 1, 6, unaided)
 	log := memlog.New()
 	r, _ := start(t, log, def, failing()) // in memory it completes, as it always did
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	if s := r.Core().State(); s.Status != campaign.Completed || s.Count(campaign.Failed) != 4 {
 		t.Errorf("the campaign is %s with %d failures", s.Status, s.Count(campaign.Failed))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // small is a campaign that decides without a model, so that a step is made at once.
@@ -32,18 +33,11 @@ type fixture struct {
 
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "small.yaml", []byte(small))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "small.yaml", []byte(small)))(t)
 	f := &fixture{t: t, log: memlog.New()}
 	defined := events.CampaignDefined{Definition: file.Definition}
-	if err := engine.Define(t.Context(), f.log, defined, "person:ada", time.Now(), ""); err != nil {
-		t.Fatal(err)
-	}
-	if f.core, err = engine.Load(t.Context(), builtin.Registry(), f.log, "small"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), f.log, defined, "person:ada", time.Now(), ""))
+	f.core = must.Get(engine.Load(t.Context(), builtin.Registry(), f.log, "small"))(t)
 	value := engine.Tell{Parameters: file.Definition.Initial.Points[0], Value: new(1.0)}
 	f.submit(engine.Request{Tell: &value})
 	return f
@@ -53,10 +47,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) submit(r engine.Request) []events.Event {
 	f.t.Helper()
 	r.Actor = "person:ada"
-	stored, err := engine.Submit(f.t.Context(), f.log, f.core, r, time.Now())
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	stored := must.Get(engine.Submit(f.t.Context(), f.log, f.core, r, time.Now()))(f.t)
 	return stored
 }
 

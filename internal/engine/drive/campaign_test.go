@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
@@ -46,10 +47,7 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*de
 			def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice() // wide beliefs: many questions
 		},
 	}, changes...)
-	def, err := studytest.Define("electrolyte", seed, experiments, changes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("electrolyte", seed, experiments, changes...))(t)
 	return def
 }
 
@@ -58,10 +56,7 @@ func ptr[T any](x T) *T { return &x }
 func simulate(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core) {
 	t.Helper()
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), ending{log, 2000 + 200*def.Budget.Experiments}, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), ending{log, 2000 + 200*def.Budget.Experiments}, def))(t)
 	return log, core
 }
 
@@ -97,9 +92,7 @@ func refill(t *testing.T, history []events.Event) *memlog.Log {
 	t.Helper()
 	log := memlog.New()
 	for _, e := range history {
-		if _, err := log.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)
 	}
 	return log
 }
@@ -130,10 +123,7 @@ func science(s *campaign.State) string {
 func TestCampaignRunsToItsEnd(t *testing.T) {
 	def := electrolyte(t, 1, 15)
 	_, core := simulate(t, def)
-	summary, err := core.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(core.Summarize(t.Context()))(t)
 	if summary.Stopped != events.CompletedBudget || summary.Experiments != 15 {
 		t.Errorf("the campaign ended as %+v", summary)
 	}
@@ -243,10 +233,7 @@ func offers(err error, action problem.Action, subject string) bool {
 // start returns a runner on the log whose waiting is told to the channel.
 func start(t *testing.T, log events.Log, def definition.Campaign, instrument instruments.Instrument) (*drive.Runner, <-chan string) {
 	t.Helper()
-	r, err := studytest.Runner(t.Context(), log, def, instrument)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, instrument))(t)
 	waiting := make(chan string, 1000)
 	r.Observe = func(_ *engine.Core, wait engine.Wait) { waiting <- wait.For }
 	return r, waiting
@@ -291,9 +278,7 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 	instrument := &bench{acts: make(map[string]int)}
 	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	all := history(t, log)
 	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched }) + 1
 
@@ -309,12 +294,8 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 		t.Errorf("telling the result of an unresolved experiment: %v", err)
 	}
 	resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedNotPerformed, Reason: "pump was off"}}
-	if _, err := r.Submit(t.Context(), resolve); err != nil {
-		t.Fatal(err)
-	}
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Submit(t.Context(), resolve))(t)
+	must.Do(t, ended())
 	if x := r.Core().State().Experiment("e1"); x.Status != campaign.Cancelled || x.Cause != "pump was off" {
 		t.Errorf("e1 ended as %+v", x)
 	}
@@ -347,9 +328,7 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 				return measured(12), nil
 			}
 			r, _ := start(t, memlog.New(), def, instrument)
-			if err := r.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Run(t.Context()))
 			x := r.Core().State().Experiment("e2")
 			if x.Status != campaign.Failed || x.Cause == "" {
 				t.Errorf("e2 ended as %+v", x)
@@ -382,9 +361,7 @@ func TestSilentInstrument(t *testing.T) {
 	until(t, waiting, "silent for longer")
 	until(t, waiting, "the fate of e1")
 	close(answer)
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	var kinds []events.Kind
 	for _, e := range history(t, log) {
 		if strings.Contains(string(e.Data), `"experiment":"e1"`) {
@@ -418,9 +395,7 @@ func TestNobodyAnswers(t *testing.T) {
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	s := r.Core().State()
 	if s.Status != campaign.Completed || s.Spent() != 6 {
 		t.Errorf("the campaign is %s after %d experiments", s.Status, s.Spent())
@@ -458,9 +433,7 @@ func TestPauseResumeStop(t *testing.T) {
 	if diff := cmp.Diff(history(t, log)[3:4], resumed); diff != "" {
 		t.Errorf("who resumed it is told of something else than the log holds:\n%s", diff)
 	}
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	if diff := cmp.Diff(science(undisturbed.State()), science(r.Core().State())); diff != "" {
 		t.Errorf("the pause changed what was done:\n%s", diff)
 	}
@@ -470,9 +443,7 @@ func TestPauseResumeStop(t *testing.T) {
 	if _, err := engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:ada", Stop: &events.CampaignStopped{Reason: "enough"}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	if s := r.Core().State(); s.Status != campaign.Stopped || len(s.Experiments) != 0 {
 		t.Errorf("a stopped campaign is %s with %d experiments", s.Status, len(s.Experiments))
 	}
@@ -499,9 +470,7 @@ func TestLogFailsOnARequest(t *testing.T) {
 	log := full{memlog.New(), errors.New("the disk is full")}
 	r, waiting := start(t, log, electrolyte(t, 1, 6), nil)
 	pause := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{Reason: "lunch"}}
-	if _, err := engine.Submit(t.Context(), log, r.Core(), pause, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, r.Core(), pause, time.Now()))(t)
 	ended := run(t, r)
 	until(t, waiting, "paused")
 	note := engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "a new bottle"}}
@@ -520,9 +489,6 @@ func TestLogFailsOnARequest(t *testing.T) {
 // viewOf is what a policy may see of a campaign.
 func viewOf(t *testing.T, core *engine.Core) policies.View {
 	t.Helper()
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must.Get(core.View(t.Context()))(t)
 	return view
 }

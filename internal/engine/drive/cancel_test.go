@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whoever calls something off gets an error, never less than the whole, and leaves
@@ -17,10 +18,7 @@ func TestCoreIsCancelled(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("somebody pressed a key")
 	cancel(why)
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, live.State().Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, live.State().Name))(t)
 	if _, err := core.View(cancelled); !errors.Is(err, why) {
 		t.Errorf("a view that was called off: %v", err)
 	}
@@ -44,10 +42,7 @@ func TestCoreIsCancelled(t *testing.T) {
 	if err != nil || again.BestByModel == nil {
 		t.Fatalf("after it was called off the summary is %+v, %v", again, err)
 	}
-	want, err := live.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(live.Summarize(t.Context()))(t)
 	if again.BestByModel.Experiment != want.BestByModel.Experiment || again.BestByModel.Mean != want.BestByModel.Mean {
 		t.Errorf("after it was called off the best is %+v, else %+v", again.BestByModel, want.BestByModel)
 	}

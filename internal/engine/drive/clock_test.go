@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/direct"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -58,9 +59,7 @@ func onClock(
 		default: // what is not looked at
 		}
 	}
-	if err := o.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, o.Start(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
 	go func() { over <- o.Run(ctx); close(over) }()
@@ -149,9 +148,7 @@ func TestQuestionsUnderTheClock(t *testing.T) {
 			w.set(c.asked)
 			reviewers := map[string]humans.Reviewer{"ada": silent{}}
 			defined := events.CampaignDefined{Instance: "ABC", Definition: def}
-			if err := engine.Define(t.Context(), log, defined, "person:eve", clock.Now(), ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, engine.Define(t.Context(), log, defined, "person:eve", clock.Now(), ""))
 			asks := func(wait engine.Wait) bool { return strings.Contains(wait.For, "q1") }
 			first := onClock(t, log, def.Name, &lab{}, reviewers)
 			asked := first.awaits(t, "for q1", asks)
@@ -189,21 +186,15 @@ func TestTimeBudgetUnderTheClock(t *testing.T) {
 	}))
 	w.set(-365 * 24 * time.Hour)
 	defined := events.CampaignDefined{Instance: "ABC", Definition: def}
-	if err := engine.Define(t.Context(), log, defined, "person:eve", clock.Now(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:eve", clock.Now(), ""))
 	held := &held{lab: &lab{}, reached: make(chan struct{}), release: make(chan struct{})}
 	r := onClock(t, log, def.Name, held, nil)
 	<-held.reached
 	w.set(0) // a time server was reached
 	close(held.release)
 	r.awaits(t, "for a person", func(wait engine.Wait) bool { return strings.Contains(wait.For, "the clock of this machine") })
-	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-r.over; err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}))(t)
+	must.Do(t, <-r.over)
 	if s := r.Core().State(); s.Status != campaign.Completed || s.Reason != events.CompletedTime {
 		t.Errorf("the campaign is %s: %s", s.Status, s.Reason)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -85,25 +86,17 @@ func told(t *testing.T, budget int, outcome events.Payload) (*memlog.Log, defini
 // appendAll writes a batch as a person's request does.
 func appendAll(t *testing.T, log events.Log, name string, now time.Time, payloads ...events.Payload) {
 	t.Helper()
-	sequence, err := log.LastSequence(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sequence := must.Get(log.LastSequence(t.Context(), name))(t)
 	batch := make([]events.Event, len(payloads))
 	for i, payload := range payloads {
-		e, err := events.New(name, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(name, payload))(t)
 		e.Actor, e.Time, e.Cause = "person:ada", now.UTC(), fmt.Sprint(sequence)
 		if i > 0 {
 			e.Cause = fmt.Sprint(sequence + 1)
 		}
 		batch[i] = e
 	}
-	if _, err := log.Append(t.Context(), name, sequence, batch...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), name, sequence, batch...))(t)
 }
 
 // evidence is what the models and the budget know of a campaign's outcomes.
@@ -112,10 +105,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 	s := core.State()
 	var b strings.Builder
 	for _, p := range core.Quantities().All() {
-		snapshot, err := p.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		snapshot := must.Get(p.Snapshot())(t)
 		var state struct {
 			Observations []struct {
 				Experiment string
@@ -125,25 +115,17 @@ func evidence(t *testing.T, core *engine.Core) string {
 				Excluded   bool
 			}
 		}
-		if err := json.Unmarshal(snapshot, &state); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(snapshot, &state))
 		for _, o := range state.Observations {
 			if !o.Excluded {
 				fmt.Fprintf(&b, "%s %v = %v\n", o.Experiment, o.Point, o.Value)
 			}
 		}
 	}
-	model, err := feasibility.New(t.Context(), s, core.Space())
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(feasibility.New(t.Context(), s, core.Space()))(t)
 	fmt.Fprintf(&b, "%d can't, %d failed\n", model.Infeasible, model.Failed)
 	for _, point := range []definition.Point{subject, at(0.5, 0.5, 0.2), at(1, 0.5, 0)} {
-		x, err := core.Space().Encode(point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(core.Space().Encode(point))(t)
 		fmt.Fprintf(&b, "P(%v) = %v\n", point, model.Probability(x))
 	}
 	fmt.Fprintf(&b, "%d spent\n", s.Spent())
@@ -154,10 +136,7 @@ func evidence(t *testing.T, core *engine.Core) string {
 func untold(t *testing.T, outcome events.Payload) string {
 	t.Helper()
 	log, def := told(t, 20, outcome)
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	return evidence(t, core)
 }
 
@@ -174,10 +153,7 @@ func coherent(t *testing.T, log events.Log, core *engine.Core) {
 	t.Helper()
 	all := history(t, log)
 	projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
-	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, all[0].Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	replayed := must.Get(engine.Load(t.Context(), builtin.Registry(), log, all[0].Campaign))(t)
 	live, _ := core.Digest()
 	if again, _ := replayed.Digest(); live != again {
 		t.Error("live and replayed differ")
@@ -212,9 +188,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 			appendAll(t, log, def.Name, time.Unix(50, 0), &events.CampaignStopped{Reason: "enough"})
 		},
 		campaign.Completed: func(log *memlog.Log, _ *engine.Core, def definition.Campaign) {
-			if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(studytest.Simulate(t.Context(), log, def))(t)
 		},
 	}
 	for from, reported := range outcomes {
@@ -266,14 +240,9 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 					}
 					coherent(t, log, core)
 
-					r, err := studytest.Runner(t.Context(), log, def, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
+					r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 					if status == campaign.Completed {
-						if err := r.Run(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, r.Run(t.Context()))
 						if s := r.Core().State(); s.Status != campaign.Completed || s.Spent() != budget {
 							t.Errorf("run again, the campaign is %s with %d of %d spent", s.Status, s.Spent(), budget)
 						}
@@ -293,10 +262,7 @@ func TestEveryOutcomeCanBeCorrected(t *testing.T) {
 func TestFailureExcluded(t *testing.T) {
 	for _, status := range []campaign.ExperimentStatus{campaign.Failed, campaign.Infeasible} {
 		log, def := told(t, 20, outcomes[status])
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 		correct(t, log, core, engine.Correct{Exclude: true})
 		want := strings.Replace(untold(t, outcomes[campaign.Cancelled]), "5 spent", "6 spent", 1)
 		if diff := cmp.Diff(want, evidence(t, core)); diff != "" {
@@ -322,10 +288,7 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 	m.Further = []definition.Quantity{{Name: "viscosity", Value: 3, Unit: "mPa s"}, {Name: "density", Value: 1.2}}
 	m.Identity = "cell 3"
 	log, def := told(t, 20, &events.ExperimentMeasured{Experiment: "e2", Instrument: "person", Requested: subject, Measurement: m})
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	same := func(what string) {
 		t.Helper()
 		got := core.State().Experiment("e2").Measurement
@@ -353,17 +316,12 @@ func TestCorrectionKeepsWhatItDoesNotName(t *testing.T) {
 func TestCorrectsWhatStands(t *testing.T) {
 	log, def := told(t, 20, outcomes[campaign.Failed])
 	appendAll(t, log, def.Name, time.Unix(50, 0), &events.ExperimentRequested{Experiment: "e7", Parameters: at(1, 0.4, 0.4), Origin: events.OriginPerson, Replicate: 1})
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	for _, supersedes := range []string{"1", core.State().LastEvent} {
 		forged := &events.ExperimentCorrected{Experiment: "e2", Supersedes: supersedes, Was: "failed", Outcome: "infeasible", Reason: "x"}
 		appended := memlog.New()
 		for _, e := range history(t, log) {
-			if _, err := appended.Append(t.Context(), e.Campaign, e.Sequence-1, e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(appended.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)
 		}
 		appendAll(t, appended, def.Name, time.Unix(70, 0), forged)
 		if _, err := engine.Load(t.Context(), builtin.Registry(), appended, def.Name); err == nil || !strings.Contains(err.Error(), "stands in event") {
@@ -392,9 +350,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 	submit := func(request engine.Request) {
 		t.Helper()
 		request.Actor = "person:eve"
-		if _, err := r.Submit(t.Context(), request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Submit(t.Context(), request))(t)
 	}
 	submit(engine.Request{Pause: &events.CampaignPaused{}})
 	submit(engine.Request{Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "it hangs"}})
@@ -414,9 +370,7 @@ func TestLateAnswerCanCount(t *testing.T) {
 	}
 	submit(engine.Request{Correct: &engine.Correct{Experiment: "e1", Value: ptr(12.0), Reason: "it came after all"}})
 	submit(engine.Request{Resume: &events.CampaignResumed{}})
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	x := r.Core().State().Experiment("e1")
 	if x.Status != campaign.Measured || x.Measurement.Objective.Value != 12 || x.Measurement.Objective.Unit != "mS/cm" {
 		t.Errorf("e1 is %+v", x)
@@ -428,19 +382,13 @@ func TestLateAnswerCanCount(t *testing.T) {
 // continued, does what the undisturbed one does.
 func TestCorrectedAndKilledAnywhere(t *testing.T) {
 	log, def := told(t, 9, outcomes[campaign.Failed])
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	for _, r := range []engine.Correct{{Value: ptr(9.0)}, {Outcome: events.ResolvedNotPerformed}, {Outcome: events.ResolvedInfeasible}, {Exclude: true}, {Outcome: events.ResolvedMeasured, Value: ptr(9.5)}} {
 		correct(t, log, core, r)
 	}
 	// finish runs it to its end, and again from each of its events since begun.
 	finish := func(begun int) *engine.Core {
-		finished, err := studytest.Simulate(t.Context(), log, def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		finished := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 		all := history(t, log)
 		for k := begun; k < len(all); k++ {
 			if all[k].Time.Equal(all[k-1].Time) {

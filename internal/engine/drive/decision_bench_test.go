@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 )
 
@@ -29,9 +30,7 @@ func BenchmarkDecision(b *testing.B) {
 				apply := func(e events.Event) {
 					sequence++
 					e.Sequence, e.ID = sequence, strconv.Itoa(int(sequence))
-					if err := core.Apply(e); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, core.Apply(e))
 				}
 				for _, e := range history {
 					apply(e)
@@ -58,10 +57,7 @@ func BenchmarkDecision(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					e, err := events.New("ackley4", made[0])
-					if err != nil {
-						b.Fatal(err)
-					}
+					e := must.Get(events.New("ackley4", made[0]))(b)
 					apply(e)
 				}
 			}
@@ -81,9 +77,7 @@ func undecided(b *testing.B, n int) []events.Event {
 		b.Fatal(err)
 	}
 	log := memlog.New()
-	if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(studytest.Simulate(b.Context(), log, def))(b)
 	var all []events.Event
 	for e, err := range log.Read(b.Context(), 0) {
 		if err != nil {

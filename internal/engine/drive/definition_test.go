@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/report"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -90,9 +91,7 @@ func TestIncompleteDefinitions(t *testing.T) {
 			log, _ := simulate(t, def)
 			all := history(t, log)
 			var data map[string]any
-			if err := json.Unmarshal(all[0].Data, &data); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(all[0].Data, &data))
 			n := 0
 			shortened("", data["definition"], func(path string, defined any) {
 				if n++; testing.Short() && n%6 != 0 {

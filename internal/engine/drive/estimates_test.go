@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -27,14 +28,11 @@ import (
 // first.
 func estimating(t *testing.T, estimates int, experts ...definition.Expert) definition.Campaign {
 	t.Helper()
-	def, err := studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 1, 6, func(def *definition.Campaign) {
 		def.Policy = policiesByName()["random"]
 		def.Initial = definition.Initial{Experiments: ptr(2), Estimates: &estimates, Marks: len(experts) > 1}
 		def.Experts = experts
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return def
 }
 
@@ -54,9 +52,7 @@ func TestEstimatesOfACampaign(t *testing.T) {
 			log := memlog.New()
 			r, _ := start(t, log, def, nil)
 			r.Reviewers["eve"], r.Reviewers["zoe"] = silent{}, &oracle{answers: []humans.Reply{estimates("", 5, 4, 3, 2, 1, 2, 3)}}
-			if err := run(t, r)(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, run(t, r)())
 			s := r.Core().State()
 			if len(s.Questions) != len(experts) {
 				t.Fatalf("%d sittings of %d experts", len(s.Questions), len(experts))
@@ -148,9 +144,7 @@ func estimated(t *testing.T) []events.Event {
 	log := memlog.New()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defined := events.CampaignDefined{Instance: "ESTIMATED", Definition: def}
-	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:ada", now, ""))
 	r := &drive.Runner{
 		Registry: builtin.Registry(), Log: log, Campaign: def.Name,
 		Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
@@ -160,13 +154,9 @@ func estimated(t *testing.T) []events.Event {
 		{Answer: &engine.Answer{Question: "q1", Reply: estimates("a row too low", 11.2, -9)}},
 		{Stop: &events.CampaignStopped{Reason: "enough"}},
 	} {
-		if _, err := r.Suggest(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Suggest(t.Context()))(t)
 		request.Actor = "person:ada"
-		if _, err := engine.Submit(t.Context(), log, r.Core(), request, now); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, r.Core(), request, now))(t)
 		now = now.Add(40 * time.Second)
 	}
 	return history(t, log)

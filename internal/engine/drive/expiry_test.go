@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/direct"
 )
 
@@ -32,20 +33,14 @@ func asking(t *testing.T, byHand bool) []events.Event {
 	}))
 	log := memlog.New()
 	defined := events.CampaignDefined{Instance: "ABC", Definition: def}
-	if err := engine.Define(t.Context(), log, defined, "person:eve", time.Now(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:eve", time.Now(), ""))
 	unsure := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: "q1"}}
 	if byHand {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name}
 		for range 2 {
-			if _, err := r.Suggest(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(r.Suggest(t.Context()))(t)
 			if len(r.Core().State().Questions) == 1 {
-				if _, err := engine.Submit(t.Context(), log, r.Core(), unsure, time.Now()); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(engine.Submit(t.Context(), log, r.Core(), unsure, time.Now()))(t)
 			}
 		}
 		return history(t, log)
@@ -54,9 +49,7 @@ func asking(t *testing.T, byHand bool) []events.Event {
 	r.Now, r.Reviewers = time.Now, map[string]humans.Reviewer{"ada": silent{}}
 	run(t, r)
 	until(t, waiting, "q1")
-	if _, err := r.Submit(t.Context(), unsure); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Submit(t.Context(), unsure))(t)
 	until(t, waiting, "q2")
 	return history(t, log)
 }
@@ -90,16 +83,10 @@ func TestForgedExpiries(t *testing.T) {
 				at -= map[bool]int{true: 1}[e.Kind == events.KindQuestionAsked]
 				return at < 0
 			})
-			payload, err := events.Decode(all[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(all[i]))(t)
 			question := payload.(*events.QuestionAsked)
 			c.forge(question, all[i].Time)
-			forged, err := events.New(all[i].Campaign, question)
-			if err != nil {
-				t.Fatal(err)
-			}
+			forged := must.Get(events.New(all[i].Campaign, question))(t)
 			all[i].Data = forged.Data
 			report, err := decisions.Audit(t.Context(), builtin.Registry(), refill(t, all), all[i].Campaign, events.Build{}, nil)
 			if err != nil || (len(report.Mismatches) > 0) != c.found {

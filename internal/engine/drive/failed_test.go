@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -54,17 +55,13 @@ func TestFailedAllTheSame(t *testing.T) {
 		{Parameters: at(0.6, 0.45, 0.4), Failed: "it leaked", Quantities: both(14, 2.5)},
 		{Parameters: at(1.5, 0.45, 0.4), Failed: "it leaked", Quantities: both(0, 6)[1:]},
 	} {
-		if err := ask(engine.Request{Tell: &r}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Tell: &r}))
 	}
 	is("e1", 2, "objective: e1 9, e2 8, e3 14", "quantity viscosity: e1 3, e2 4, e3 2.5, e4 6")
 	correct := func(id string, c engine.Correct) {
 		t.Helper()
 		c.Experiment, c.Reason = id, "looked again"
-		if err := ask(engine.Request{Correct: &c}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Correct: &c}))
 	}
 	correct("e4", engine.Correct{Outcome: events.ResolvedFailed}) // for another reason: the values stay
 	is("e1", 2, "objective: e1 9, e2 8, e3 14", "quantity viscosity: e1 3, e2 4, e3 2.5, e4 6")
@@ -121,9 +118,7 @@ func TestRemarksOnKnownResults(t *testing.T) {
 		{remarks("e1", "cloudy still"), remarks("e2", "cloudy still"), row(0.75, 4)},
 		{row(0.8, 3), remarks("e1", "clear again"), remarks("e2", "clear again", "and cold")},
 	} {
-		if err := ask(engine.Request{ID: fmt.Sprintf("table%d", i), Results: rows}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{ID: fmt.Sprintf("table%d", i), Results: rows}))
 		coherent(t, log, core)
 	}
 	notes := 0
@@ -161,10 +156,7 @@ func leaked(t *testing.T) (*memlog.Log, *engine.Core) {
 	def := electrolyte(t, 4, 12, unaided, func(def *definition.Campaign) {
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	simulation, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	def.Quantities = []definition.QuantityDef{{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog}}
 	def.Objective = definition.Objective{Name: "conductivity", Goal: "maximize", Tradeoff: []definition.Aim{
 		{Name: "conductivity", Goal: "maximize"}, {Name: "viscosity", Goal: "minimize"},
@@ -176,9 +168,7 @@ func leaked(t *testing.T) (*memlog.Log, *engine.Core) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	return log, r.Core()
 }
 
@@ -190,10 +180,7 @@ func TestTradeoffOfWhatFailed(t *testing.T) {
 	if n := s.Count(campaign.Failed); n != 4 || view.Objective().Fit.Observations != 12 {
 		t.Errorf("%d experiments failed and the model learns from %d; 4 and 12 are right", n, view.Objective().Fit.Observations)
 	}
-	p, err := seek.NewProblem(s, view.Space, view.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(s, view.Space, view.Models))(t)
 	standing, err := p.Standing()
 	if err != nil || len(standing.Measured) != 8 || len(standing.Front) == 0 {
 		t.Fatalf("the trade-off stands at %+v, %v; 8 of its experiments gave a result", standing, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,17 +24,14 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 	t.Helper()
 	log := memlog.New()
 	for pauses := 0; ; pauses++ {
-		r, err := studytest.Runner(t.Context(), log, def, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 		ctx, stop := context.WithCancel(t.Context())
 		r.Observe = func(core *engine.Core, _ engine.Wait) {
 			if core.State().Status == campaign.Paused {
 				stop()
 			}
 		}
-		err = r.Run(ctx)
+		err := r.Run(ctx)
 		stop()
 		if err == nil {
 			report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
@@ -42,9 +40,7 @@ func throughPauses(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.
 			}
 			return log, r.Core(), pauses
 		}
-		if err := submit(t, log, r, engine.Request{Resume: &events.CampaignResumed{}}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, submit(t, log, r, engine.Request{Resume: &events.CampaignResumed{}}))
 	}
 }
 
@@ -93,10 +89,7 @@ func TestRandomFailuresDoNotParalyse(t *testing.T) {
 		_, core, _ := throughPauses(t, def)
 		failed := make(map[string]string)
 		for _, x := range core.State().Experiments {
-			key, err := core.Space().Key(x.Parameters)
-			if err != nil {
-				t.Fatal(err)
-			}
+			key := must.Get(core.Space().Key(x.Parameters))(t)
 			if first := failed[key]; first != "" {
 				t.Errorf("seed %d: %s tries again what failed as %s", seed, x.ID, first)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -63,9 +64,7 @@ func filed(t *testing.T) []events.Event {
 	}}
 	r, _ := start(t, log, def, device)
 	r.Now = time.Now
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	for _, request := range []engine.Request{
 		{Attach: &engine.Attach{Attachment: keptFile("protocol.pdf", "steps")}},
 		{Attach: &engine.Attach{Experiment: "e3", Attachment: keptFile("bottle.jpg", "label")}},

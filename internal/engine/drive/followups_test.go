@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -38,9 +39,7 @@ func TestPutOff(t *testing.T) {
 	}
 	log := memlog.New()
 	r, _ := start(t, log, def, instrument)
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	s := r.Core().State()
 	if n := s.Count(campaign.Measured); n != 4 || len(s.Experiments) != 6 {
 		t.Errorf("%d of %d experiments were measured", n, len(s.Experiments))
@@ -84,10 +83,7 @@ func TestExclusionsStick(t *testing.T) {
 		log := memlog.New()
 		now := study.Clock()
 		for range rapid.IntRange(1, 3).Draw(rt, "sessions") {
-			r, err := studytest.Runner(t.Context(), log, def, nil)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			r := must.Get(studytest.Runner(t.Context(), log, def, nil))(rt)
 			for range rapid.IntRange(1, 2).Draw(rt, "requests") {
 				request := drawExclusion(rt, r.Core().State())
 				_, _ = engine.Submit(t.Context(), log, r.Core(), request, now()) // allowed or not
@@ -99,16 +95,10 @@ func TestExclusionsStick(t *testing.T) {
 				amended.Parameters[0].Max = ptr(*amended.Parameters[0].Max - 0.1)
 				_, _ = engine.Submit(t.Context(), log, r.Core(), engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended}}, now())
 			}
-			if _, err := r.Suggest(t.Context()); err != nil {
-				rt.Fatal(err)
-			}
-			if r, err = studytest.Runner(t.Context(), log, def, nil); err != nil {
-				rt.Fatal(err)
-			}
+			must.Get(r.Suggest(t.Context()))(rt)
+			r = must.Get(studytest.Runner(t.Context(), log, def, nil))(rt)
 			if rapid.Bool().Draw(rt, "run") {
-				if err := r.Run(t.Context()); err != nil {
-					rt.Fatal(err)
-				}
+				must.Do(rt, r.Run(t.Context()))
 			}
 		}
 		checkExclusions(rt, history(t, log))
@@ -156,10 +146,7 @@ func checkExclusions(rt *rapid.T, all []events.Event) {
 		return false
 	}
 	for _, e := range all {
-		payload, err := events.Decode(e)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(rt)
 		switch p := payload.(type) {
 		case *events.RegionExcluded:
 			excluded[p.Exclusion] = p.Region

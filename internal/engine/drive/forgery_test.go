@@ -28,6 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/policies/next"
@@ -123,10 +124,7 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 	scores := make(map[events.Kind]*score)
 	var keys []string
 	alike := make(map[string][]forgery.Forgery)
-	list, err := forgery.Of(all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(forgery.Of(all))(t)
 	for _, f := range list {
 		if field, _, _ := strings.Cut(f.Path, "/"); slices.Contains([]string{"definition", "source", "changes"}, field) {
 			continue // internal/attest holds the one to the other
@@ -188,10 +186,7 @@ func auditAsMade(t *testing.T, log events.Log, honest []events.Event) (decisions
 	t.Helper()
 	var build events.Build
 	if i := slices.IndexFunc(honest, func(e events.Event) bool { return e.Kind == events.KindModelFitted }); i >= 0 {
-		payload, err := events.Decode(honest[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(honest[i]))(t)
 		build = payload.(*events.ModelFitted).Build
 	}
 	return decisions.Audit(t.Context(), builtin.Registry(), log, honest[0].Campaign, build, nil)
@@ -315,17 +310,13 @@ func people(t *testing.T) []events.Event {
 	ask := func(r *drive.Runner, request engine.Request) {
 		t.Helper()
 		request = named(request)
-		if _, err := r.Submit(t.Context(), request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Submit(t.Context(), request))(t)
 	}
 	tell := func(r *drive.Runner, requests ...engine.Request) {
 		t.Helper()
 		for _, request := range requests {
 			request = named(request)
-			if _, err := engine.Submit(t.Context(), log, r.Core(), request, time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, r.Core(), request, time.Now()))(t)
 		}
 	}
 	defined := def
@@ -369,9 +360,7 @@ func people(t *testing.T) []events.Event {
 	until(t, waiting, "the fate of")
 	settled := unresolved()
 	ask(r, engine.Request{Resolve: &engine.Resolve{Experiment: settled, Resolution: events.ResolvedMeasured, Value: ptr(11.0), Actual: point(1.1, 0.4), Reason: "read off the display"}})
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 
 	r, _ = begin()
 	amended := campaignfile.Complete(builtin.Registry(), *r.Core().State().Definition)
@@ -400,17 +389,12 @@ func people(t *testing.T) []events.Event {
 	ended = run(t, r)
 	until(t, waiting, "the fate of")
 	ask(r, engine.Request{Resolve: &engine.Resolve{Experiment: unresolved(), Resolution: events.ResolvedNotPerformed, Repeat: true}})
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	return history(t, log)
 }
 
 func mustLoad(t *testing.T, log events.Log) *engine.Core {
 	t.Helper()
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "electrolyte")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "electrolyte"))(t)
 	return core
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -35,10 +36,7 @@ instrument: manual
 // where it is below 0.
 func salted(t *testing.T, file string) (core *engine.Core, tell func(salt, conductivity, viscosity float64)) {
 	t.Helper()
-	parsed, err := campaignfile.Parse(builtin.Registry(), "salt.yaml", []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must.Get(campaignfile.Parse(builtin.Registry(), "salt.yaml", []byte(file)))(t)
 	_, core, ask := asked(t, parsed.Definition)
 	return core, func(salt, conductivity, viscosity float64) {
 		t.Helper()
@@ -49,9 +47,7 @@ func salted(t *testing.T, file string) (core *engine.Core, tell func(salt, condu
 		if viscosity < 0 {
 			r.Quantities, r.Missing = r.Quantities[:1], []events.Missing{{Name: "viscosity", Reason: "no time"}}
 		}
-		if err := ask(engine.Request{Tell: &r}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Tell: &r}))
 	}
 }
 
@@ -118,14 +114,9 @@ func TestRevisionKnowsEveryQuantity(t *testing.T) {
 		t.Error("a measurement leaves the revision as it is")
 	}
 	before = core.Revision()
-	fit, err := core.Quantities().All()[1].Fit(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(core.Quantities().All()[1].Fit(t.Context(), 1))(t)
 	fitted := &events.ModelFitted{Model: events.ModelQuantity, Quantity: "viscosity", Objective: &fit}
-	if err := core.Quantities().Apply(events.Event{}, fitted); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, core.Quantities().Apply(events.Event{}, fitted))
 	if core.Revision() == before {
 		t.Error("a fit of the viscosity leaves the revision as it is")
 	}
@@ -134,7 +125,7 @@ func TestRevisionKnowsEveryQuantity(t *testing.T) {
 // Law: a trade-off has a front and no best; live, replayed and as readers see it that
 // is the same, and what is shown changes nothing that is decided: the audit is clean.
 func TestTradeoffIsSummarized(t *testing.T) {
-	parsed, err := campaignfile.Parse(builtin.Registry(), "tradeoff.yaml", []byte(`
+	parsed := must.Get(campaignfile.Parse(builtin.Registry(), "tradeoff.yaml", []byte(`
 name: tradeoff
 seed: 1
 parameters:
@@ -150,20 +141,11 @@ objective:
 constraints_on_outcomes: [viscosity <= 6]
 budget: {experiments: 12}
 instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.05}}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, parsed.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, parsed.Definition))(t)
 	coherent(t, log, core)
-	summary, err := core.Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(core.Summarize(t.Context()))(t)
 	f := summary.Tradeoff
 	if summary.BestMeasured != nil || summary.BestByModel != nil || summary.NoModel != "" || f == nil || len(f.Members) < 3 ||
 		len(f.Members)+len(f.Others) != 12 || len(f.Curve) != 12 || len(f.Expected) < 5 {
@@ -172,10 +154,7 @@ instrument: {simulated: {task: electrolyte, noise: 0.14, noises: {viscosity: 0.0
 	if leading, _ := summary.Leading(); f.Compromise == nil || leading != f.Compromise.Experiment || f.Member(leading) == nil {
 		t.Errorf("%s leads, the compromise is %+v", leading, f.Compromise)
 	}
-	replayed, err := engine.Load(t.Context(), builtin.Registry(), log, "tradeoff")
-	if err != nil {
-		t.Fatal(err)
-	}
+	replayed := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "tradeoff"))(t)
 	again, err := replayed.Summarize(t.Context())
 	if err != nil || !reflect.DeepEqual(again, summary) {
 		t.Errorf("replayed it is summarized as %+v, %v", again.Tradeoff, err)
@@ -200,12 +179,9 @@ func TestNamelessValue(t *testing.T) {
 		"tradeoff: [{maximize: conductivity}, {minimize: viscosity}]": "conductivity, viscosity",
 	} {
 		file := strings.Replace(saltFile, "maximize: conductivity", objective, 1)
-		parsed, err := campaignfile.Parse(builtin.Registry(), "salt.yaml", []byte(file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		parsed := must.Get(campaignfile.Parse(builtin.Registry(), "salt.yaml", []byte(file)))(t)
 		_, _, ask := asked(t, parsed.Definition)
-		err = ask(engine.Request{Tell: &engine.Tell{
+		err := ask(engine.Request{Tell: &engine.Tell{
 			Parameters: definition.Point{"salt": definition.Number(1)}, Value: new(9.0),
 			Missing: []events.Missing{{Name: "viscosity", Reason: "no time"}},
 		}})

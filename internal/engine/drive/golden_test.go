@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
@@ -75,14 +76,8 @@ func TestGoldenLogs(t *testing.T) {
 	for _, path := range logs {
 		t.Run(path, func(t *testing.T) {
 			all := readGoldenLog(t, path)
-			want, err := os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".txt")
-			if err != nil {
-				t.Fatal(err)
-			}
-			core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(os.ReadFile(strings.TrimSuffix(path, ".jsonl") + ".txt"))(t)
+			core := must.Get(engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign))(t)
 			if diff := cmp.Diff(string(want), science(core.State())); diff != "" {
 				t.Error(diff)
 			}
@@ -101,19 +96,13 @@ func TestGoldenLogs(t *testing.T) {
 // Law: the golden logs hold every kind of event, and every form of question asked and
 // answered.
 func TestGoldenLogsHoldEverything(t *testing.T) {
-	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	logs := must.Get(filepath.Glob("testdata/golden/*/*.jsonl"))(t)
 	kinds := make(map[events.Kind]bool)
 	asked, answered := make(map[events.Form]bool), make(map[events.Form]bool)
 	for _, path := range logs {
 		for _, e := range readGoldenLog(t, path) {
 			kinds[e.Kind] = true
-			payload, err := events.Decode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(t)
 			switch p := payload.(type) {
 			case *events.QuestionAsked:
 				asked[p.Form] = true
@@ -138,18 +127,13 @@ func TestGoldenLogsHoldEverything(t *testing.T) {
 // projections alone.
 func TestEveryKindChangesTheState(t *testing.T) {
 	elsewhere := []events.Kind{events.KindAnchorsDeclared, events.KindMeasurementsJudged}
-	logs, err := filepath.Glob("testdata/golden/*/*.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	logs := must.Get(filepath.Glob("testdata/golden/*/*.jsonl"))(t)
 	changes := make(map[events.Kind]bool)
 	for _, path := range logs {
 		core := engine.NewCore(builtin.Registry())
 		for _, e := range readGoldenLog(t, path) {
 			before := beyondPlace(t, *core.State())
-			if err := core.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, core.Apply(e))
 			if beyondPlace(t, *core.State()) != before {
 				changes[e.Kind] = true
 			}
@@ -177,20 +161,14 @@ func beyondPlace(t *testing.T, s campaign.State) string {
 		s.Questions[i].LastEvent = ""
 		s.Questions[i].Trace = ""
 	}
-	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(s))(t)
 	return string(text)
 }
 
 // readGoldenLog returns the events of a golden log.
 func readGoldenLog(t *testing.T, path string) []events.Event {
 	t.Helper()
-	all, err := forgery.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(forgery.Read(path))(t)
 	return all
 }
 
@@ -200,25 +178,15 @@ func writeGoldenLog(t *testing.T, path string, all []events.Event) {
 	if _, err := os.Stat(path + ".jsonl"); err == nil {
 		return
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), refill(t, all), all[0].Campaign))(t)
 	var b bytes.Buffer
 	for _, e := range all {
-		line, err := events.MarshalCloudEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(events.MarshalCloudEvent(e))(t)
 		b.Write(append(line, '\n'))
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	for end, data := range map[string][]byte{".jsonl": b.Bytes(), ".txt": []byte(science(core.State()))} {
-		if err := os.WriteFile(path+end, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path+end, data, 0o644))
 	}
 }
 
@@ -243,25 +211,19 @@ func comparedOutcomes(t *testing.T) []events.Event {
 
 // paired is a campaign in which an expert chooses between two candidates.
 func paired(t *testing.T) []events.Event {
-	def, err := studytest.Define("branin", 3, 5, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 5, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = coexbo.CoExBO{}.Choice()
 		def.Initial.Comparisons = ptr(6)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log, _ := simulate(t, def)
 	return history(t, log)
 }
 
 // pinpointedBy is a campaign in which an expert names compositions.
 func pinpointedBy(t *testing.T) []events.Event {
-	def, err := studytest.Define("branin", 3, 6, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 6, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Feedback: belief.FeedbackPinpoint}}.Choice()
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log, _ := simulate(t, def)
 	return history(t, log)
 }
@@ -282,9 +244,7 @@ func contestedBy(t *testing.T) []events.Event {
 	log := memlog.New()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defined := events.CampaignDefined{Instance: "CONTEST", Definition: def}
-	if err := engine.Define(t.Context(), log, defined, "person:ada", now, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:ada", now, ""))
 	suggest := func() *engine.Core {
 		t.Helper()
 		now = now.Add(time.Minute)
@@ -292,13 +252,8 @@ func contestedBy(t *testing.T) []events.Event {
 			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
 			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
 		}
-		if _, err := r.Suggest(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Suggest(t.Context()))(t)
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 		return core
 	}
 	core := suggest()
@@ -321,9 +276,7 @@ func contestedBy(t *testing.T) []events.Event {
 			Answer: events.Answer{Label: label}, Exclude: label == events.LabelReject, Comment: "I know it", Took: 4,
 			Shown: &events.Shown{At: core.State().Sequence, Best: "e1", Nearest: []string{"e1"}},
 		}}
-		if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: actor, Answer: answer}, now); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, engine.Request{Actor: actor, Answer: answer}, now))(t)
 	}
 	said("person:ada", events.LabelAccept, &none)
 	said("person:bob", events.LabelReject, &none)
@@ -334,20 +287,14 @@ func contestedBy(t *testing.T) []events.Event {
 
 // dueled is a campaign that measures nothing, whose expert names anchors.
 func dueled(t *testing.T) []events.Event {
-	def, err := studytest.Define("branin", 3, 0, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 0, studytest.WithExpert(2), func(def *definition.Campaign) {
 		def.Policy.Duel = duel.RAEUBO{}.Choice()
 		def.Initial.Comparisons = ptr(4)
 		studytest.SimulatedExpert(def, 0, func(s *humansim.Settings) { s.Task = "branin" })
 		def.Instrument, def.Budget = definition.Instrument{}, definition.Budget{Comparisons: 6}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	expert := def.Experts[0].Name
 	for _, anchors := range []*engine.Anchors{
 		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(3), "x2": definition.Number(2)}},
@@ -355,13 +302,9 @@ func dueled(t *testing.T) []events.Event {
 		{Expert: expert, Points: []definition.Point{{"x1": definition.Number(9), "x2": definition.Number(3)}}},
 	} {
 		request := engine.Request{Actor: "person:ada", Anchors: anchors}
-		if _, err := engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, r.Core(), request, r.Core().State().DefinedAt))(t)
 	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	return history(t, log)
 }
 
@@ -384,30 +327,21 @@ func unfit(t *testing.T) []events.Event {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	defined := events.CampaignDefined{Instance: "UNFIT", Definition: def}
 	by := engine.Request{Actor: "person:ada", Account: "ada (uid 1000)"}
-	if err := engine.DefineBy(t.Context(), log, defined, by, now, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.DefineBy(t.Context(), log, defined, by, now, ""))
 	// later is what the campaign suggests two minutes on, after these requests.
 	later := func(requests ...engine.Request) {
 		t.Helper()
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 		for _, request := range requests {
 			request.Actor, request.Account = "person:ada", "ada (uid 1000)"
-			if _, err := engine.Submit(t.Context(), log, core, request, now); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, core, request, now))(t)
 		}
 		now = now.Add(2 * time.Minute)
 		r := &drive.Runner{
 			Registry: builtin.Registry(), Log: log, Campaign: def.Name,
 			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
 		}
-		if _, err := r.Suggest(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Suggest(t.Context()))(t)
 	}
 	excluded := func(id string) engine.Request {
 		return engine.Request{Correct: &engine.Correct{Experiment: id, Exclude: true, Reason: "the wrong bottle"}}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -55,10 +56,7 @@ instrument: manual
 		t.Run(method, func(t *testing.T) {
 			read := func(text string) (definition.Campaign, string) {
 				text += "policy: " + method + "\n"
-				file, err := campaignfile.Parse(builtin.Registry(), "coupling.yaml", []byte(text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				file := must.Get(campaignfile.Parse(builtin.Registry(), "coupling.yaml", []byte(text)))(t)
 				return file.Definition, text
 			}
 			def, source := read(small)
@@ -67,9 +65,7 @@ instrument: manual
 			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 			tick := func() time.Time { now = now.Add(time.Minute); return now }
 			defined := events.CampaignDefined{Definition: def, Source: source, Instance: "ABCDEFGHIJ"}
-			if err := engine.Define(t.Context(), log, defined, "person:eve", tick(), ""); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, engine.Define(t.Context(), log, defined, "person:eve", tick(), ""))
 			yield := func(p definition.Point) float64 {
 				y, _ := p["temperature"].Float()
 				hours, _ := p["time"].Float()
@@ -82,19 +78,14 @@ instrument: manual
 			measure := func(until int) *engine.Core {
 				for {
 					r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: tick}
-					suggestion, err := r.Suggest(t.Context())
-					if err != nil {
-						t.Fatal(err)
-					}
+					suggestion := must.Get(r.Suggest(t.Context()))(t)
 					if suggestion.Ended || len(r.Core().State().Experiments) > until {
 						return r.Core()
 					}
 					x := suggestion.Experiments[0]
 					result := &engine.Tell{Experiment: x.ID, Value: new(yield(x.Parameters))}
 					tell := engine.Request{Actor: "person:eve", Tell: result}
-					if _, err := engine.Submit(t.Context(), log, r.Core(), tell, tick()); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(engine.Submit(t.Context(), log, r.Core(), tell, tick()))(t)
 				}
 			}
 			core := measure(8)
@@ -102,13 +93,8 @@ instrument: manual
 			wider.Seed = 1
 			growth := &events.CampaignAmended{Definition: wider, Source: source, Reason: "on the shelf"}
 			amend := engine.Request{Actor: "person:eve", Amend: growth}
-			if _, err := engine.Submit(t.Context(), log, core, amend, tick()); err != nil {
-				t.Fatal(err)
-			}
-			reading, err := core.Read(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, core, amend, tick()))(t)
+			reading := must.Get(core.Read(t.Context()))(t)
 			v, err := reading.View(t.Context())
 			if err != nil || v.Objective() == nil || len(v.Objective().Observations) != 8 {
 				t.Fatalf("the model of the 8 measurements is %+v (%v, %v)", v.Objective(), v.ObjectiveError(), err)

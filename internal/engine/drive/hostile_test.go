@@ -28,6 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -153,9 +154,7 @@ func (h hostile) amendment(def definition.Campaign) (amended definition.Campaign
 		h.rt.Fatal(err)
 	}
 	var tree any
-	if err := json.Unmarshal(text, &tree); err != nil {
-		h.rt.Fatal(err)
-	}
+	must.Do(h.rt, json.Unmarshal(text, &tree))
 	for range rapid.IntRange(0, 2).Draw(h.rt, "changes") {
 		tree = h.change(tree)
 	}
@@ -372,10 +371,7 @@ func TestNothingSaidEndsTheRun(t *testing.T) {
 				rt.Fatalf("%s was told of %d events, the log holds %d", actor, n, written[actor])
 			}
 		}
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(rt)
 		live, err1 := r.Core().Digest()
 		replayed, err2 := core.Digest()
 		if live != replayed || err1 != nil || err2 != nil {
@@ -413,9 +409,7 @@ func TestTalkativeInstrument(t *testing.T) {
 		return o, nil
 	}
 	r, _ := start(t, log, def, instrument)
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	for i, want := range []campaign.ExperimentStatus{
 		campaign.Measured, campaign.Measured, campaign.Failed, campaign.Measured,
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // initialLabels is how many labels the experts of these tests give at first.
@@ -64,24 +65,19 @@ func (s *screen) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 // decision is made before. The audit finds the same.
 func TestInitialQuestionsTogether(t *testing.T) {
 	for _, oneAtATime := range []bool{false, true} {
-		def, err := studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
+		def := must.Get(studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
 			def.Policy = policiesByName()["cobol"]
 			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(initialLabels)}
 			def.Experts = []definition.Expert{{
 				Name: "ada", Channel: terminal.Choose(terminal.Settings{}),
 				AnswerWithin: definition.Duration(time.Minute), Meanwhile: ptr(9),
 			}}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		log := memlog.New()
 		r, _ := start(t, log, def, nil)
 		ada := &screen{oneAtATime: oneAtATime, all: make(chan struct{})}
 		r.Reviewers = map[string]humans.Reviewer{"ada": ada}
-		if err := run(t, r)(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(t, r)())
 		first := ada.asked[:initialLabels]
 		if want := []string{"branin/q1", "branin/q2", "branin/q3", "branin/q4"}; oneAtATime && !slices.Equal(first, want) {
 			t.Errorf("they were shown in the order %v", first)

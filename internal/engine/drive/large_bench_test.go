@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -38,12 +39,9 @@ func BenchmarkLarge(b *testing.B) {
 // noisyAckley is a campaign on Ackley's function with noise that is not known.
 func noisyAckley(b *testing.B, experiments int) definition.Campaign {
 	b.Helper()
-	def, err := studytest.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("ackley4", 1, experiments, func(def *definition.Campaign) {
 		studytest.Simulated(def, func(s *simulated.Settings) { s.Noise = 0.1 })
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	return def
 }
 
@@ -52,22 +50,13 @@ func noisyAckley(b *testing.B, experiments int) definition.Campaign {
 func manyMeasured(b *testing.B, n int, fitted bool) (all []events.Event) {
 	b.Helper()
 	def := noisyAckley(b, 2)
-	sp, err := space.New(def)
-	if err != nil {
-		b.Fatal(err)
-	}
-	points, err := sp.Sample(n, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(b)
+	points := must.Get(sp.Sample(n, 1))(b)
 	task, _ := tasks.Lookup("ackley4")
 	core := engine.NewCore(builtin.Registry())
 	feed := feeder(b, core)
 	add := func(payload events.Payload) {
-		e, err := events.New(def.Name, payload)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := must.Get(events.New(def.Name, payload))(b)
 		feed(e)
 		all = append(all, e)
 	}
@@ -82,10 +71,7 @@ func manyMeasured(b *testing.B, n int, fitted bool) (all []events.Event) {
 			all = append(all, fit(b, def.Name, core, engine.Fit{ModelName: events.ModelName{Model: events.ModelObjective}, Seed: 1}))
 			feed(all[len(all)-1])
 		}
-		value, err := task.Value(point)
-		if err != nil {
-			b.Fatal(err)
-		}
+		value := must.Get(task.Value(point))(b)
 		origin, id := events.OriginImport, events.ExperimentID(i+1)
 		if i == n-1 {
 			origin = events.OriginPerson
@@ -107,9 +93,7 @@ func BenchmarkCampaign(b *testing.B) {
 		b.Run(fmt.Sprintf("experiments=%d/run", n), func(b *testing.B) {
 			for b.Loop() {
 				log = memlog.New()
-				if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(studytest.Simulate(b.Context(), log, def))(b)
 			}
 		})
 		b.Run(fmt.Sprintf("experiments=%d/audit", n), func(b *testing.B) {
@@ -129,22 +113,14 @@ func BenchmarkDesign(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		for _, method := range []string{"sobol", "random"} {
 			b.Run(fmt.Sprintf("experiments=%d/%s", n, method), func(b *testing.B) {
-				def, err := studytest.Define("ackley4", 1, n, func(def *definition.Campaign) {
+				def := must.Get(studytest.Define("ackley4", 1, n, func(def *definition.Campaign) {
 					def.Policy.Next.Name = method
-				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				}))(b)
 				for b.Loop() {
-					r, err := studytest.Runner(b.Context(), memlog.New(), def, nil)
-					if err != nil {
-						b.Fatal(err)
-					}
+					r := must.Get(studytest.Runner(b.Context(), memlog.New(), def, nil))(b)
 					r.Summarized = func(engine.Revision, engine.Summary) {}
 					r.Observe = func(core *engine.Core, _ engine.Wait) { view.CampaignOf(core, view.Shown{}, "") }
-					if err := r.Run(b.Context()); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, r.Run(b.Context()))
 				}
 			})
 		}
@@ -171,9 +147,7 @@ func BenchmarkStatus(b *testing.B) {
 					},
 					func(core *engine.Core, _ func(events.Event)) {
 						began := processorTime(b)
-						if _, err := view.StatusOf(b.Context(), core, nil); err != nil {
-							b.Fatal(err)
-						}
+						must.Get(view.StatusOf(b.Context(), core, nil))(b)
 						status += processorTime(b) - began
 					},
 				} {
@@ -198,16 +172,14 @@ func BenchmarkStatus(b *testing.B) {
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // importedTradeoff is the history of a campaign by hand with n imported measurements.
 func importedTradeoff(b *testing.B, n int) (all []events.Event) {
 	b.Helper()
-	parsed, err := campaignfile.Parse(builtin.Registry(), "large.yaml", []byte(`
+	parsed := must.Get(campaignfile.Parse(builtin.Registry(), "large.yaml", []byte(`
 name: large
 seed: 1
 parameters:
@@ -220,18 +192,12 @@ objective:
   tradeoff: [{maximize: crust}, {minimize: minutes}]
 budget: {experiments: 9}
 instrument: {manual: {}}
-`))
-	if err != nil {
-		b.Fatal(err)
-	}
+`)))(b)
 	log, name := memlog.New(), parsed.Definition.Name
 	if err := engine.Define(b.Context(), log, events.CampaignDefined{Definition: parsed.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		b.Fatal(err)
 	}
-	core, err := engine.Load(b.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	core := must.Get(engine.Load(b.Context(), builtin.Registry(), log, name))(b)
 	rng := rand.New(rand.NewPCG(1, 1))
 	rows := make([]engine.Tell, n)
 	for i := range rows {

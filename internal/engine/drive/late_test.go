@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -24,7 +25,7 @@ import (
 // unanswered is a campaign at whose end every question has expired.
 func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition.Campaign, *engine.Core) {
 	t.Helper()
-	def, err := studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 1, 4, func(def *definition.Campaign) {
 		def.Policy = policy
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(0), Comparisons: ptr(0)}
 		switch {
@@ -34,16 +35,11 @@ func unanswered(t *testing.T, policy definition.Policy) (*memlog.Log, definition
 			def.Initial.Labels = ptr(2)
 		}
 		def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Millisecond)}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	return log, def, r.Core()
 }
 
@@ -88,10 +84,7 @@ func TestLateAnswers(t *testing.T) {
 			if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:bob", Amend: &events.CampaignAmended{Definition: def}}, at); err != nil {
 				t.Fatal(err)
 			}
-			again, err := studytest.Simulate(t.Context(), log, def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 			if again.State().Decisions <= decided {
 				t.Error("the campaign did not go on")
 			}
@@ -140,9 +133,7 @@ func TestLateNonsense(t *testing.T) {
 		}
 		return now
 	}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	expired := 0
 	for _, q := range r.Core().State().Questions {
 		if q.Status == campaign.Expired {
@@ -170,10 +161,7 @@ func (b *babbler) Ask(context.Context, humans.Question) (humans.Reply, error) {
 func TestTooLateAnswers(t *testing.T) {
 	methods := policiesByName()
 	_, def, core := unanswered(t, methods["manual"])
-	point, err := core.Space().Sample(1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	point := must.Get(core.Space().Sample(1, 1))(t)
 	named := humans.Reply{Answer: events.Answer{Point: point[0]}}
 	for name, said := range map[string]engine.Answer{
 		"too late": {Question: "q1", Reply: named},
@@ -187,28 +175,21 @@ func TestTooLateAnswers(t *testing.T) {
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	all := history(t, log)
 	for i, e := range all {
 		if e.Kind != events.KindQuestionExpired {
 			continue
 		}
 		short := refill(t, all[:i+1])
-		core, err := engine.Load(t.Context(), builtin.Registry(), short, def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), short, def.Name))(t)
 		said := engine.Answer{Question: events.QuestionID(len(core.State().Questions)), Reply: named}
 		if _, err := engine.Submit(t.Context(), short, core, engine.Request{Actor: "person:ada", Answer: &said}, time.Date(2026, 1, 1, 0, 1, 0, 0, time.UTC)); err != nil {
 			t.Fatal(err)
 		}
 		r, _ := start(t, short, def, nil)
 		r.Reviewers = map[string]humans.Reviewer{"ada": silent{}}
-		if err := run(t, r)(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, run(t, r)())
 		ran := false
 		for _, x := range r.Core().State().Experiments {
 			ran = ran || x.Parameters["x1"] == point[0]["x1"]
@@ -234,22 +215,16 @@ func policiesByName() map[string]definition.Policy {
 // long that takes, unless the file sets a time.
 func TestSuggestedQuestionsWait(t *testing.T) {
 	for within, waits := range map[time.Duration]bool{0: true, time.Hour: false} {
-		def, err := studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
+		def := must.Get(studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
 			def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(2)}
 			def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(within)}}
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		log := memlog.New()
 		start(t, log, def, nil) // defines it
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 		for day := range 3 {
 			r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time { return now.AddDate(0, 0, day) }}
-			suggestion, err := r.Suggest(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			suggestion := must.Get(r.Suggest(t.Context()))(t)
 			q := r.Core().State().Question("q1")
 			if waits && (len(suggestion.Questions) != 2 || !q.Expires.IsZero()) {
 				t.Errorf("day %d: q1 is %s until %v", day, q.Status, q.Expires)

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -42,10 +43,7 @@ func TestLocked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, def, log := newDevice("serial 1"), electrolyte(t, 1, 3, unaided), memlog.New()
 			c.change(d, &def)
-			made, err := studytest.Runner(t.Context(), log, def, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			made := must.Get(studytest.Runner(t.Context(), log, def, d))(t)
 			before := log.Last()
 			r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
 			r.Lock = func(locked instruments.Description) (drive.Lease, error) {
@@ -54,7 +52,7 @@ func TestLocked(t *testing.T) {
 				}
 				return nil, taken
 			}
-			err = r.Start(t.Context())
+			err := r.Start(t.Context())
 			if c.refused != errors.Is(err, taken) || !c.refused && err != nil {
 				t.Fatalf("Start says %v", err)
 			}
@@ -111,10 +109,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 	t.Helper()
 	def := electrolyte(t, 1, 4, unaided)
 	l = &leased{log: memlog.New()}
-	made, err := studytest.Runner(t.Context(), l.log, def, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(studytest.Runner(t.Context(), l.log, def, d))(t)
 	told := make(chan string, 1000)
 	l.Runner = &drive.Runner{Registry: builtin.Registry(), Log: l.log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
 	l.Observe = func(_ *engine.Core, wait engine.Wait) { told <- wait.For }
@@ -128,9 +123,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 		l.leases, l.of = append(l.leases, taken), append(l.of, d.Identity)
 		return taken, nil
 	}
-	if err := l.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Start(t.Context()))
 	return l, told, run(t, l.Runner)
 }
 
@@ -213,16 +206,10 @@ func TestLostLease(t *testing.T) {
 			l.refuse = nil
 			if when == "between two attempts" { // nobody knows what became of it
 				resolve := engine.Request{Actor: "person:ada", Resolve: &engine.Resolve{Experiment: "e2", Resolution: events.ResolvedNotPerformed}}
-				if _, err := l.Submit(t.Context(), resolve); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(l.Submit(t.Context(), resolve))(t)
 			}
-			if _, err := l.Submit(t.Context(), resume); err != nil {
-				t.Fatal(err)
-			}
-			if err := ended(); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(l.Submit(t.Context(), resume))(t)
+			must.Do(t, ended())
 			s := l.Core().State()
 			if s.Status != campaign.Completed || s.Count(campaign.Measured) != 4 || len(l.leases) != 2 {
 				t.Errorf("it ended as %s with %d measurements, under %d leases", s.Status, s.Count(campaign.Measured), len(l.leases))
@@ -275,12 +262,8 @@ func TestAnotherDevice(t *testing.T) {
 		t.Errorf("what was sent: %v", to)
 	}
 	mu.Unlock()
-	if _, err := l.Submit(t.Context(), engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Submit(t.Context(), engine.Request{Actor: "person:ada", Resume: &events.CampaignResumed{}}))(t)
+	must.Do(t, ended())
 	if s := l.Core().State(); s.Count(campaign.Measured) != 4 || !slices.Equal(l.of, []string{"serial 1", "serial 2"}) {
 		t.Errorf("%d are measured, under leases of %v", s.Count(campaign.Measured), l.of)
 	}
@@ -301,17 +284,13 @@ func TestForgedLoss(t *testing.T) {
 	d := newDevice("serial 1")
 	log, def := memlog.New(), electrolyte(t, 1, 3, unaided)
 	r, _ := start(t, log, def, d)
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	request := engine.Request{Actor: "person:ada", Pause: &events.CampaignPaused{Reason: "I say so", Device: "serial 1"}}
 	core := engine.NewCore(builtin.Registry())
 	all := history(t, log)
 	at := find(t, all, events.KindExperimentMeasured, "", 0)
 	for _, e := range all[:at+1] {
-		if err := core.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, core.Apply(e))
 	}
 	if _, err := core.Handle(request); err == nil {
 		t.Error("a person said that the instrument is lost")
@@ -322,16 +301,11 @@ func TestForgedLoss(t *testing.T) {
 		"of nobody's":    {Reason: "gone"},
 	} {
 		forged := slices.Clone(all[:at+1])
-		e, err := events.New(def.Name, &p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(def.Name, &p))(t)
 		last := forged[at]
 		e.Actor, e.Time, e.Trace, e.Cause = "engine", last.Time, last.Trace, last.ID
 		log := refill(t, forged)
-		if _, err := log.Append(t.Context(), def.Name, last.Sequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), def.Name, last.Sequence, e))(t)
 		report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 		if err != nil || len(report.Mismatches) == 0 {
 			t.Errorf("%s: the audit found nothing, %v", name, err)

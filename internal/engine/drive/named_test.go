@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whatever a run works out says which program it was. Where a run has an epoch this is
@@ -22,20 +23,12 @@ func TestRunIsNamed(t *testing.T) {
 	for _, epoch := range []string{"", "w2"} {
 		def := electrolyte(t, 5, 6)
 		log := memlog.New()
-		runner, err := studytest.Runner(t.Context(), log, def, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		begun, err := log.LastSequence(t.Context(), def.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		runner := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
+		begun := must.Get(log.LastSequence(t.Context(), def.Name))(t)
 		runner.Build = events.Build{Version: "v7.8.9"}
 		runner.Epoch = epoch
 		runner.Eager = true
-		if err := runner.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runner.Run(t.Context()))
 		builds, commands, epochs := make(map[events.Kind]int), 0, 0
 		for _, e := range history(t, log)[begun:] {
 			var payload struct {
@@ -43,9 +36,7 @@ func TestRunIsNamed(t *testing.T) {
 				Epoch   string
 				Command string
 			}
-			if err := json.Unmarshal(e.Data, &payload); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, json.Unmarshal(e.Data, &payload))
 			if payload.Build != nil {
 				builds[e.Kind]++
 				if *payload.Build != runner.Build {
@@ -94,10 +85,7 @@ func TestRunEndsWithWhatCannotBeWorkedOut(t *testing.T) {
 	defer cancel()
 	log := &unreadable{Log: memlog.New()}
 	def := electrolyte(t, 5, 6)
-	runner, err := studytest.Runner(ctx, log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(studytest.Runner(ctx, log, def, nil))(t)
 	runner.Eager = true
 	log.err = errors.New("the disk does not answer")
 	if err := runner.Run(ctx); !errors.Is(err, log.err) {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -43,27 +44,15 @@ func onceRun(t *testing.T, rows, experiments int, wrong func(row int) bool) (*me
 		}
 		text += fmt.Sprintf("%.6f,%.6f\n", x, y)
 	}
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), "once.yaml", []byte(onceFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(text), 0o600))
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "once.yaml", []byte(onceFile)))(t)
 	def := file.Definition
 	def.Budget.Experiments = experiments
-	rowsOf, err := table.Driver.Open(t.Context(), def, instruments.Environment{Folder: folder})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if def.Candidates, err = rowsOf.(instruments.Candidates).Candidates(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	rowsOf := must.Get(table.Driver.Open(t.Context(), def, instruments.Environment{Folder: folder}))(t)
+	def.Candidates = must.Get(rowsOf.(instruments.Candidates).Candidates(t.Context()))(t)
 	log := memlog.New()
 	r, _ := start(t, log, def, rowsOf)
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	return log, r.Core()
 }
 

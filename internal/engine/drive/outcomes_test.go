@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what an instrument says late counts until a person has settled its experiment, and
@@ -102,9 +103,7 @@ func TestLateOutcomes(t *testing.T) {
 					}
 					for _, request := range requests {
 						request.Actor = "person:eve"
-						if _, err := r.Submit(t.Context(), request); err != nil {
-							t.Fatal(err)
-						}
+						must.Get(r.Submit(t.Context(), request))(t)
 					}
 					synctest.Wait() // what a person settled is called off first
 					before := len(history(t, log))
@@ -136,9 +135,7 @@ func TestWhichDeviceMeasured(t *testing.T) {
 		return o, nil
 	}
 	r, _ := start(t, memlog.New(), electrolyte(t, 1, 3, unaided), d)
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	for i, want := range []string{"serial 1", "module 7", "serial 1"} {
 		if x := r.Core().State().Experiments[i]; x.Measurement.Identity != want {
 			t.Errorf("%s was measured by %q, want %q", x.ID, x.Measurement.Identity, want)

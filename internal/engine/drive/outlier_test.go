@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
 	"github.com/campaignd/campaignd/projections/projectiontest"
@@ -56,15 +57,10 @@ func runsMaking(t *testing.T, seed uint64, action string, experiments int, wrong
 		def.Outliers.Action = action
 		def.Policy.Next = next.LCB{Beta: ptr(2.0)}.Choice()
 	})
-	instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	instrument := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	log := memlog.New()
 	r, _ := start(t, log, def, careless{instrument.(*simulated.Instrument), wrong, makes})
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Fatalf("audit: %+v %v", report.Mismatches, err)
@@ -80,10 +76,7 @@ func regret(t *testing.T, core *engine.Core) float64 {
 		t.Fatal(summary, err)
 	}
 	task, _ := tasks.Lookup("electrolyte")
-	value, err := task.Value(summary.BestByModel.Parameters)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(task.Value(summary.BestByModel.Parameters))(t)
 	return task.Best.Value - value
 }
 
@@ -198,9 +191,7 @@ func TestMadeElsewhereJudgesNothing(t *testing.T) {
 		// A log of a program that did not look at what was made is judged as that one did.
 		old := refill(t, without(all[:flagged+1], flagged))
 		def := *core.State().Definition
-		if _, err := studytest.Simulate(t.Context(), old, def); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(studytest.Simulate(t.Context(), old, def))(t)
 		if got := verdicts(t, old, "e14"); !slices.Equal(got, []events.Verdict{events.VerdictSuspect, verdict}) {
 			t.Errorf("an old log: the verdicts on e14 are %v", got)
 		}
@@ -240,9 +231,7 @@ func TestFlagAndOverrule(t *testing.T) {
 		t.Errorf("budget spent: the verdicts are %v, it counts: %v", got, counts(spent, "e14"))
 	}
 	request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: "e14", Reason: "it is true: I saw it"}}
-	if _, err := engine.Submit(t.Context(), log, spent, request, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, spent, request, time.Now()))(t)
 	if x := spent.State().Experiment("e14"); x.Flag != nil || x.Excluded || !counts(spent, "e14") {
 		t.Errorf("overruled: the flag is %+v, it counts: %v", x.Flag, counts(spent, "e14"))
 	}
@@ -267,16 +256,10 @@ func TestDoubtedOnce(t *testing.T) {
 		"another in front of it":  {[]events.Expected{far("e13", 50), far("e14", 90)}, "e13"},
 		"the worst of the others": {[]events.Expected{far("e14", 90), far("e13", 50), far("e12", 60)}, "e12"},
 	} {
-		judged, err := events.New(all[0].Campaign, &events.MeasurementsJudged{Expected: c.expected})
-		if err != nil {
-			t.Fatal(err)
-		}
+		judged := must.Get(events.New(all[0].Campaign, &events.MeasurementsJudged{Expected: c.expected}))(t)
 		judged.Time, judged.Actor = all[len(all)-1].Time, "engine"
 		core := mustLoad(t, refill(t, append(slices.Clone(all), renumber(judged, len(all)+1))))
-		step, err := core.Next(engine.World{Now: judged.Time})
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := must.Get(core.Next(engine.World{Now: judged.Time}))(t)
 		doubted := ""
 		if record, ok := step.(engine.Record); ok {
 			if flag, ok := record.Payloads[0].(*events.MeasurementFlagged); ok {
@@ -335,13 +318,9 @@ func TestDoubtOfAPersonsOwn(t *testing.T) {
 	own := engine.Tell{Parameters: at(0.3, 0.4, 0.1), Value: new(29.0)}
 	for _, request := range []engine.Request{{Amend: &events.CampaignAmended{Definition: def}}, {Tell: &own}} {
 		request.Actor = "person:eve"
-		if _, err := engine.Submit(t.Context(), log, core, request, core.State().EndedAt.Add(time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, request, core.State().EndedAt.Add(time.Hour)))(t)
 	}
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	again := slices.ContainsFunc(history(t, log), func(e events.Event) bool {
 		return e.Kind == events.KindExperimentRequested && e.Actor == "engine" && strings.Contains(string(e.Data), `"origin":"person"`)
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // typing is an expert who has the answer to the first question typed when the wait for it ends,
@@ -41,14 +42,11 @@ func (e *typing) Ask(ctx context.Context, q humans.Question) (humans.Reply, erro
 // their name, and does not count; the campaign goes on from the one that does, and an audit
 // finds nothing wrong with either.
 func TestAnswerOfAChannelBesideAnother(t *testing.T) {
-	def, err := studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 1, 3, func(def *definition.Campaign) {
 		def.Policy = policiesByName()["cobol"]
 		def.Initial = definition.Initial{Experiments: ptr(2), Labels: ptr(1)}
 		def.Experts = []definition.Expert{{Name: "ada", Channel: terminal.Choose(terminal.Settings{}), AnswerWithin: definition.Duration(time.Hour)}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
 	r, _ := start(t, log, def, nil)
 	ada := &typing{make(chan string, 1), humans.Reply{Answer: events.Answer{Label: events.LabelReject}, Took: 9}}
@@ -60,9 +58,7 @@ func TestAnswerOfAChannelBesideAnother(t *testing.T) {
 		t.Fatal("nobody is asked")
 	}
 	answer := &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}
-	if _, err := r.Submit(t.Context(), engine.Request{Actor: "person:bob", Answer: answer}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Submit(t.Context(), engine.Request{Actor: "person:bob", Answer: answer}))(t)
 	var beside *events.Event
 	for deadline := time.Now().Add(30 * time.Second); beside == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -74,17 +70,11 @@ func TestAnswerOfAChannelBesideAnother(t *testing.T) {
 			}
 		}
 	}
-	payload, err := events.Decode(*beside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(*beside))(t)
 	if p := payload.(*events.QuestionContested); beside.Actor != "expert:ada" || p.Took != 9 || !p.Answer.Equal(ada.answer.Answer) {
 		t.Errorf("%s: %+v", beside.Actor, p)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	if q := core.State().Question("q1"); q.Answer.Label != events.LabelAccept || q.AnsweredBy != "person:bob" {
 		t.Errorf("%v by %s counts", q.Answer, q.AnsweredBy)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/coexbo"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -45,16 +46,11 @@ func grid(n, comparisons int, seed uint64, policy definition.Policy) definition.
 // compared plays the initial comparisons and returns the options of each, by experts.
 func compared(t *testing.T, def definition.Campaign) map[string][][]float64 {
 	t.Helper()
-	opened, err := events.New(def.Name, &events.CampaignDefined{Definition: def})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opened := must.Get(events.New(def.Name, &events.CampaignDefined{Definition: def}))(t)
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	opened.Actor, opened.Time = "person:ada", now
 	log, asked := memlog.New(), make(map[string][][]float64)
-	if _, err := log.Append(t.Context(), def.Name, 0, opened); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), def.Name, 0, opened))(t)
 	for range *def.Initial.Comparisons * len(def.Experts) {
 		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time { return now }}
 		suggestion, err := r.Suggest(t.Context())
@@ -70,9 +66,7 @@ func compared(t *testing.T, def definition.Campaign) map[string][][]float64 {
 		slices.Sort(options)
 		asked[q.Expert] = append(asked[q.Expert], options)
 		answer := engine.Request{Actor: "person:ada", Answer: &engine.Answer{Question: q.ID, Reply: humans.Reply{Answer: events.Answer{Order: []int{1, 0}}}}}
-		if _, err := engine.Submit(t.Context(), log, r.Core(), answer, now); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, r.Core(), answer, now))(t)
 	}
 	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, def.Name, events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {

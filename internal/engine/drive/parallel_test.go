@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -71,10 +72,7 @@ func TestParallel(t *testing.T) {
 		})
 		log := memlog.New()
 		for killed := true; killed; {
-			instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-			if err != nil {
-				rt.Fatal(err)
-			}
+			instrument := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(rt)
 			r, err := studytest.Runner(t.Context(), log, def, moody{instrument.(*simulated.Instrument), capacity, rapid.Uint64().Draw(rt, "mood")})
 			if err != nil {
 				rt.Fatal(err)
@@ -107,10 +105,7 @@ func TestParallel(t *testing.T) {
 func checkParallel(rt *rapid.T, def definition.Campaign, all []events.Event, parallel, capacity int) {
 	core := engine.NewCore(builtin.Registry())
 	for _, e := range all {
-		payload, err := events.Decode(e)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(rt)
 		if p, ok := payload.(*events.ExperimentRequested); ok && p.Origin == events.OriginPolicy {
 			for _, x := range core.State().Experiments {
 				if x.Status.Open() && sameKey(rt, core, x.Parameters, p.Parameters) {
@@ -118,9 +113,7 @@ func checkParallel(rt *rapid.T, def definition.Campaign, all []events.Event, par
 				}
 			}
 		}
-		if err := core.Apply(e); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, core.Apply(e))
 		s := core.State()
 		if n := s.Count(campaign.Dispatched, campaign.Started); n > capacity {
 			rt.Fatalf("event %d: %d experiments were handed to an instrument that takes %d", e.Sequence, n, capacity)

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/projections/belief"
 )
@@ -40,16 +41,11 @@ func TestPinpointShowsTheSuggestion(t *testing.T) {
 	log, ada := memlog.New(), new(unsureExpert)
 	r, _ := start(t, log, def, nil)
 	r.Reviewers = map[string]humans.Reviewer{"ada": ada}
-	if err := run(t, r)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, run(t, r)())
 	var first *events.Candidate
 	shown := 0
 	for _, e := range history(t, log) {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		switch p := payload.(type) {
 		case *events.DecisionMade:
 			if p.Form == events.FormPinpoint {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/process"
 )
 
@@ -51,7 +52,7 @@ func (adviser) Ask(_ context.Context, q humans.Question) (humans.Reply, error) {
 
 // programmed is the history of a campaign whose method is a program, with another one in an expert's place.
 func programmed(t *testing.T) []events.Event {
-	def, err := studytest.Define("branin", 3, 5, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 5, func(def *definition.Campaign) {
 		def.Policy.Next = definition.NewChoice(process.Name, process.Settings{Command: []string{"chooser"}})
 		def.Experts = []definition.Expert{{
 			Name: "llm", Channel: definition.NewChoice(humanprocess.Name, humanprocess.Settings{Command: []string{"oracle"}}),
@@ -59,19 +60,11 @@ func programmed(t *testing.T) []events.Event {
 		def.Initial.Estimates = ptr(2)
 		def.Initial.Experiments = ptr(2)
 		def.Outliers.Action = definition.OutlierIgnore
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, nil))(t)
 	r.Method = new(chooser)
 	r.Reviewers = map[string]humans.Reviewer{"llm": adviser{}}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	return history(t, log)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -51,10 +52,7 @@ func asked(t *testing.T, def definition.Campaign) (*memlog.Log, *engine.Core, fu
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	return log, core, func(r engine.Request) error {
 		r.Actor = "person:eve"
 		_, err := engine.Submit(t.Context(), log, core, r, time.Unix(100, 0))
@@ -77,12 +75,6 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	})
 	log, core, ask := asked(t, def)
 	tell := func(r engine.Tell) error { return ask(engine.Request{Tell: &r}) }
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	refused := func(why string, err error) {
 		t.Helper()
 		if err == nil || !strings.Contains(err.Error(), why) {
@@ -98,9 +90,9 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	}
 
 	ph := definition.Quantity{Name: "ph", Value: 7, Unit: "1"}
-	must(tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Further: []definition.Quantity{ph},
+	must.Do(t, tell(engine.Tell{Parameters: at(1, 0.35, 0.5), Value: ptr(9.0), Further: []definition.Quantity{ph},
 		Quantities: []definition.Quantity{valueOf("viscosity", 3), valueOf("colour", 1)}}))
-	must(tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Quantities: []definition.Quantity{valueOf("viscosity", 4)},
+	must.Do(t, tell(engine.Tell{Parameters: at(1.2, 0.4, 0.8), Quantities: []definition.Quantity{valueOf("viscosity", 4)},
 		Missing: []events.Missing{{Name: "conductivity", Reason: "the cell leaked"}}}))
 	is("objective: e1 9", "quantity viscosity: e1 3, e2 4")
 
@@ -113,25 +105,25 @@ func TestQuantitiesOneByOne(t *testing.T) {
 		Quantities: []definition.Quantity{valueOf("conductivity", 9)}}))
 	refused("declares no quantity", tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Value: ptr(8.0),
 		Missing: []events.Missing{{Name: "density", Reason: "no time"}}}))
-	must(tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
+	must.Do(t, tell(engine.Tell{Parameters: at(0.5, 0.5, 0.2), Failed: "it froze"}))
 
 	correct := func(id string, c engine.Correct) error {
 		c.Experiment, c.Reason = id, "looked again"
 		return ask(engine.Request{Correct: &c})
 	}
-	must(correct("e2", engine.Correct{Value: ptr(8.5)}))
+	must.Do(t, correct("e2", engine.Correct{Value: ptr(8.5)}))
 	is("objective: e1 9, e2 8.5", "quantity viscosity: e1 3, e2 4")
-	must(correct("e1", engine.Correct{LeaveOut: []string{"viscosity"}}))
+	must.Do(t, correct("e1", engine.Correct{LeaveOut: []string{"viscosity"}}))
 	is("objective: e1 9, e2 8.5", "quantity viscosity: e2 4")
-	must(correct("e1", engine.Correct{Value: ptr(9.5)})) // and what is left out stays out
+	must.Do(t, correct("e1", engine.Correct{Value: ptr(9.5)})) // and what is left out stays out
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e2 4")
-	must(correct("e1", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 3.5)}}))
+	must.Do(t, correct("e1", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 3.5)}}))
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4")
-	must(correct("e3", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 5)}}))
+	must.Do(t, correct("e3", engine.Correct{Quantities: []definition.Quantity{valueOf("viscosity", 5)}}))
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4, e3 5")
-	must(correct("e2", engine.Correct{Outcome: events.ResolvedFailed}))
+	must.Do(t, correct("e2", engine.Correct{Outcome: events.ResolvedFailed}))
 	is("objective: e1 9.5", "quantity viscosity: e1 3.5, e3 5")
-	must(correct("e2", engine.Correct{Outcome: events.ResolvedMeasured}))
+	must.Do(t, correct("e2", engine.Correct{Outcome: events.ResolvedMeasured}))
 	is("objective: e1 9.5, e2 8.5", "quantity viscosity: e1 3.5, e2 4, e3 5")
 
 	// Another quantity is sought, and one is declared that was reported all along.
@@ -139,10 +131,8 @@ func TestQuantitiesOneByOne(t *testing.T) {
 	amended.Quantities = append(slices.Clone(amended.Quantities),
 		definition.QuantityDef{Name: "ph", Unit: "1"}, definition.QuantityDef{Name: "conductivity", Unit: "mS/cm"})
 	amended.Objective = definition.Objective{Name: "viscosity", Goal: definition.Minimize}
-	if _, err := campaignfile.Amend(builtin.Registry(), def, amended); err != nil {
-		t.Fatal(err)
-	}
-	must(ask(engine.Request{Amend: &events.CampaignAmended{Definition: amended}}))
+	must.Get(campaignfile.Amend(builtin.Registry(), def, amended))(t)
+	must.Do(t, ask(engine.Request{Amend: &events.CampaignAmended{Definition: amended}}))
 	is("objective: e1 3.5, e2 4, e3 5", "quantity ph: e1 7", "quantity conductivity: e1 9.5, e2 8.5")
 	renamed := amended
 	renamed.Quantities = slices.Clone(amended.Quantities)
@@ -161,10 +151,7 @@ type viscometer struct {
 func simulationOf(t *testing.T, def definition.Campaign) instruments.Instrument {
 	t.Helper()
 	def.Quantities = nil
-	simulation, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	return simulation
 }
 
@@ -195,13 +182,8 @@ func TestQuantitiesRun(t *testing.T) {
 	})
 	simulation := simulationOf(t, def)
 	log := memlog.New()
-	r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)}))(t)
+	must.Do(t, r.Run(t.Context()))
 	view := viewOf(t, r.Core())
 	viscosity := view.Models.Of("viscosity")
 	if viscosity == nil || !viscosity.Fit.Log || viscosity.Fit.Observations != 8 || view.Objective().Fit.Observations != 12 {
@@ -240,9 +222,7 @@ func TestFormulaIsComputed(t *testing.T) {
 		{valueOf("conductivity", 7)}, {valueOf("conductivity", 6), valueOf("viscosity", 1)},
 	} {
 		tell := engine.Tell{Parameters: definition.Point{"salt": definition.Number(float64(i) / 2)}, Quantities: q}
-		if err := ask(engine.Request{Tell: &tell}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Tell: &tell}))
 	}
 	is := func(want, best string) {
 		t.Helper()
@@ -286,23 +266,15 @@ func TestFormulaThatIsNeverANumberGoesOn(t *testing.T) {
 	log := memlog.New()
 	run := func(want int) {
 		t.Helper()
-		r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)}))(t)
+		must.Do(t, r.Run(t.Context()))
 		if got := r.Core().State().Count(campaign.Measured); got != want {
 			t.Fatalf("%d experiments are measured, want %d", got, want)
 		}
 		coherent(t, log, r.Core())
 	}
 	run(5)
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	amend := func(change func(*definition.Campaign)) error {
 		amended := *core.State().Definition
 		change(&amended)
@@ -312,9 +284,7 @@ func TestFormulaThatIsNeverANumberGoesOn(t *testing.T) {
 	if err := amend(formula("conductivity/sqrt(viscosity)*ln(-1)")); err == nil || !strings.Contains(err.Error(), "ln(-1) is not defined at -1") {
 		t.Errorf("another formula that is never a number: %v", err)
 	}
-	if err := amend(func(def *definition.Campaign) { def.Budget.Experiments = 7 }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, amend(func(def *definition.Campaign) { def.Budget.Experiments = 7 }))
 	run(7)
 }
 
@@ -329,19 +299,11 @@ func several(t *testing.T) []events.Event {
 	log := memlog.New()
 	run := func() {
 		t.Helper()
-		r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)}))(t)
+		must.Do(t, r.Run(t.Context()))
 	}
 	run()
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	amended := *core.State().Definition
 	amended.Budget.Experiments += 2
 	amended.Quantities = append(slices.Clone(amended.Quantities), definition.QuantityDef{Name: "conductivity", Unit: "mS/cm"})
@@ -353,9 +315,7 @@ func several(t *testing.T) []events.Event {
 		{Amend: &events.CampaignAmended{Definition: amended, Reason: "it is to be thin, too"}},
 	} {
 		r.Actor = "person:eve"
-		if _, err := engine.Submit(t.Context(), log, core, r, core.Last()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, r, core.Last()))(t)
 	}
 	run()
 	return history(t, log)
@@ -404,9 +364,7 @@ func TestPeopleNameDeclaredQuantities(t *testing.T) {
 		{Parameters: at(1, 0.35, 0.6), Later: true, Quantities: said("conductivity")},
 		{Parameters: at(1, 0.35, 0.7), Failed: "it leaked"},
 	} {
-		if err := ask(engine.Request{Tell: &r}); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ask(engine.Request{Tell: &r}))
 	}
 	if m := core.State().Experiment("e2").Measurement.Missing; !slices.Equal(m, []events.Missing{{Name: "viscosity", Reason: "it is still to come"}}) {
 		t.Errorf("of one that gives the rest later is missing %v", m)

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: where no fit is recorded, a reader is given the model that the next decision fits. Reading changes nothing of
@@ -17,19 +18,10 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 	all := history(t, log)
 	k := find(t, all, events.KindModelFitted, "", 0) // none is recorded before the first
 	core := mustLoad(t, refill(t, all[:k]))
-	before, err := core.Digest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(core.Digest())(t)
 	world := engine.World{Now: all[k].Time, Eager: true, Capacity: 1}
-	step, err := core.Next(world)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reading, err := core.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := must.Get(core.Next(world))(t)
+	reading := must.Get(core.Read(t.Context()))(t)
 	read, err := reading.View(t.Context())
 	if err != nil || read.Objective() == nil {
 		t.Fatalf("the reader has no model of the objective: %v, %v", read.ObjectiveError(), err)
@@ -42,9 +34,7 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 		t.Errorf("reading changes the digest from %s to %s, and the next step from %+v to %+v (%v, %v)",
 			before, after, step, next, err, err2)
 	}
-	if err := core.Apply(all[k]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, core.Apply(all[k]))
 	fitted := viewOf(t, core).Objective()
 	i, mean := fitted.Best()
 	j, shown := read.Objective().Best()

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -59,9 +60,7 @@ func TestDenied(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided)
 	log := memlog.New()
 	r, _ := start(t, log, def, newDevice("serial 1"))
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	all := history(t, log)
 	simulation := newDevice("serial 1")
 	simulation.description.Simulated = true
@@ -113,9 +112,7 @@ func TestDenied(t *testing.T) {
 			r, waiting := start(t, refill(t, c.history), def, d)
 			ended := run(t, r)
 			if c.cause == "" {
-				if err := ended(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, ended())
 				if s := r.Core().State(); d.acts["electrolyte/"+c.experiment] != 1 || s.Count(campaign.Measured) != 4 {
 					t.Errorf("it was performed %d times, and %d of 4 were measured", d.acts["electrolyte/"+c.experiment], s.Count(campaign.Measured))
 				}
@@ -161,9 +158,7 @@ func TestLedgerThatIsDurable(t *testing.T) {
 	def := electrolyte(t, 1, 3, unaided)
 	log := memlog.New()
 	r, _ := start(t, log, def, newDevice("serial 1"))
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	all := history(t, log)
 	fates := func(before, after instruments.Fate) func(*keeper) {
 		return func(k *keeper) {
@@ -251,9 +246,7 @@ func TestLedgerThatIsDurable(t *testing.T) {
 		}
 		log := memlog.New()
 		r, _ := start(t, log, def, k)
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Run(t.Context()))
 		if s := r.Core().State(); s.Experiment("e2").Status != campaign.Deferred || k.acts["electrolyte/e3"] != 1 || s.Count(campaign.Measured) != 3 {
 			t.Errorf("e2 is %+v; acts: %v", s.Experiment("e2"), k.acts)
 		}
@@ -334,9 +327,7 @@ func TestReplacementIsNoticed(t *testing.T) {
 	def := electrolyte(t, 1, 4, unaided)
 	log := memlog.New()
 	r, _ := start(t, log, def, newDevice("serial 1"))
-	if err := r.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(t.Context()))
 	all := history(t, log)
 	for name, kind := range map[string]events.Kind{"under way": events.KindExperimentStarted, "between experiments": events.KindExperimentMeasured} {
 		t.Run(name, func(t *testing.T) {
@@ -344,9 +335,7 @@ func TestReplacementIsNoticed(t *testing.T) {
 			d := newDevice("serial 2")
 			d.recall = func(instruments.Command) instruments.Fate { return instruments.FateFinished }
 			r, _ := start(t, log, def, d)
-			if err := r.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, r.Run(t.Context()))
 			s := r.Core().State()
 			if s.Count(campaign.Measured) != 4 {
 				t.Errorf("%d of 4 were measured", s.Count(campaign.Measured))
@@ -393,9 +382,7 @@ func TestWhatIsAReplacement(t *testing.T) {
 					log = refill(t, past)
 				}
 				r, _ := start(t, log, def, newDevice(identity))
-				if err := r.Run(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, r.Run(t.Context()))
 				sound(t, log)
 				notes = nil
 				for _, n := range r.Core().State().Notes {
@@ -422,22 +409,15 @@ func TestAskedBeforeGivenUp(t *testing.T) {
 	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched })
 	log = refill(t, all[:cut+1])
 	later := all[cut].Time.Add(2 * giveUp)
-	instrument, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	instrument := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	r := &drive.Runner{
 		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: instrument, Eager: true,
 		Now: func() time.Time { later = later.Add(time.Second); return later },
 	}
-	if err := r.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Start(t.Context()))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := r.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Run(ctx))
 	for _, e := range history(t, log) {
 		if e.Kind == events.KindExperimentUnresolved || e.Kind == events.KindInstrumentStalled {
 			t.Errorf("%s: %s", e.Kind, e.Data)

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // aNote is a request of ada's to note something.
@@ -50,10 +51,7 @@ func TestRepeatedRequests(t *testing.T) {
 	sent := []engine.Request{rows, aNote("n", "stirred"), pause}
 	first := make(map[string][]events.Event)
 	for _, q := range sent {
-		stored, err := engine.Submit(t.Context(), log, r.Core(), q, time.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
+		stored := must.Get(engine.Submit(t.Context(), log, r.Core(), q, time.Now()))(t)
 		first[q.ID] = stored
 	}
 	if len(first["rows"]) != 5 || first["rows"][0].Request != "rows" || first["rows"][1].Request != "" {
@@ -84,9 +82,7 @@ func TestRepeatedRequests(t *testing.T) {
 	if _, err := r.Submit(t.Context(), resume); err != nil {
 		t.Errorf("what was refused before, and is possible now: %v", err)
 	}
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	report, err := decisions.Audit(t.Context(), builtin.Registry(), log, "electrolyte", events.Build{}, nil)
 	if err != nil || len(report.Mismatches) > 0 {
 		t.Errorf("%v %v", report.Mismatches, err)
@@ -98,9 +94,7 @@ func TestRepeatedRequests(t *testing.T) {
 func TestRacingRequests(t *testing.T) {
 	log := memlog.New()
 	defined := events.CampaignDefined{Definition: electrolyte(t, 1, 6)}
-	if err := engine.Define(t.Context(), log, defined, "person:eve", time.Now(), ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, engine.Define(t.Context(), log, defined, "person:eve", time.Now(), ""))
 	const requests, writers = 40, 4
 	answers := make([][][]events.Event, writers)
 	var all sync.WaitGroup

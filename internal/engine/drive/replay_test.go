@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections"
@@ -33,23 +34,16 @@ func TestReplayedLiveRestored(t *testing.T) {
 		log := memlog.New()
 		now := study.Clock()
 		for range rapid.IntRange(1, 4).Draw(rt, "sessions") {
-			r, err := studytest.Runner(t.Context(), log, def, nil)
-			if err != nil {
-				rt.Fatal(err)
-			}
+			r := must.Get(studytest.Runner(t.Context(), log, def, nil))(rt)
 			for range rapid.IntRange(0, 3).Draw(rt, "requests") {
 				request := drawRequest(rt, r.Core().State())
 				if _, err := engine.Submit(t.Context(), log, r.Core(), request, now()); err == nil && request.Pause != nil {
 					resume := engine.Request{Actor: "person:eve", Resume: &events.CampaignResumed{}}
-					if _, err := engine.Submit(t.Context(), log, r.Core(), resume, now()); err != nil {
-						rt.Fatal(err)
-					}
+					must.Get(engine.Submit(t.Context(), log, r.Core(), resume, now()))(rt)
 				}
 			}
 			resumes(t, r)
-			if err := r.Run(t.Context()); err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, r.Run(t.Context()))
 		}
 		all := history(t, log)
 		projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)
@@ -75,10 +69,7 @@ func resumes(t *testing.T, r *drive.Runner) {
 // event, the other stays as it was until the end of the history.
 func cloned(rt *rapid.T, all []events.Event) {
 	digest := func(core *engine.Core) string {
-		d, err := core.Digest()
-		if err != nil {
-			rt.Fatal(err)
-		}
+		d := must.Get(core.Digest())(rt)
 		return d
 	}
 	live := engine.NewCore(builtin.Registry())
@@ -91,9 +82,7 @@ func cloned(rt *rapid.T, all []events.Event) {
 		}
 		kept = append(kept, other)
 		were = append(were, digest(other))
-		if err := live.Apply(e); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, live.Apply(e))
 	}
 	for i, core := range kept {
 		if digest(core) != were[i] {
@@ -105,9 +94,7 @@ func cloned(rt *rapid.T, all []events.Event) {
 			continue
 		}
 		for _, e := range all[i:] {
-			if err := core.Apply(e); err != nil {
-				rt.Fatal(err)
-			}
+			must.Do(rt, core.Apply(e))
 		}
 		if digest(core) != digest(live) {
 			rt.Fatalf("a core that was cloned before event %d ends otherwise", i+1)
@@ -122,10 +109,7 @@ func TestRestoredGoesOn(t *testing.T) {
 	all := history(t, log)
 	decided := find(t, all, events.KindDecisionMade, "", 0)
 	live := mustLoad(t, refill(t, all[:decided]))
-	snapshot, err := live.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	snapshot := must.Get(live.Snapshot())(t)
 	restored := engine.NewCore(builtin.Registry())
 	if err := restored.Restore(snapshot); err != nil || restored.Space() == nil {
 		t.Fatalf("it is restored with the space %v, %v", restored.Space(), err)
@@ -202,9 +186,7 @@ func BenchmarkColdStart(b *testing.B) {
 			log := longHistory(b, n)
 			b.ResetTimer()
 			for b.Loop() {
-				if _, err := engine.Load(b.Context(), builtin.Registry(), log, "electrolyte"); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(engine.Load(b.Context(), builtin.Registry(), log, "electrolyte"))(b)
 			}
 			b.ReportMetric(float64(log.Last()), "events")
 		})
@@ -226,13 +208,8 @@ func longHistory(b *testing.B, n int) events.Log {
 		b.Fatal(err)
 	}
 	log := memlog.New()
-	r, err := studytest.Runner(b.Context(), log, def, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := must.Get(studytest.Runner(b.Context(), log, def, nil))(b)
 	r.Now = func() time.Time { return time.Unix(0, 0) }
-	if err := r.Run(b.Context()); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, r.Run(b.Context()))
 	return log
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -40,9 +41,7 @@ func TestEqualMeasurementsAreFlagged(t *testing.T) {
 			}
 			log := memlog.New()
 			r, _ := start(t, log, electrolyte(t, 1, len(c.values), unaided), d)
-			if err := run(t, r)(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, run(t, r)())
 			s := r.Core().State()
 			var flagged []string
 			for i := range s.Experiments {
@@ -70,9 +69,7 @@ func TestEqualMeasurementsAreFlagged(t *testing.T) {
 				t.Error("the first measurement was said to equal one before")
 			}
 			request := engine.Request{Actor: "person:eve", Correct: &engine.Correct{Experiment: c.flagged[0], Reason: "it is one of its own"}}
-			if _, err := engine.Submit(t.Context(), log, r.Core(), request, s.EndedAt); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, r.Core(), request, s.EndedAt))(t)
 			if x := r.Core().State().Experiment(c.flagged[0]); x.Flag != nil || x.Excluded {
 				t.Errorf("a person's word is not the last: %+v", x.Flag)
 			}

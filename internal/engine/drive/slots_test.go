@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a campaign that waits for room to compute hears what it is told, and loses nothing of
@@ -58,9 +59,7 @@ func TestWaitsForRoomToCompute(t *testing.T) {
 	}
 
 	<-r.Slots
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	if len(r.Slots) > 0 {
 		t.Error("it has ended and keeps the room it computed in")
 	}
@@ -84,9 +83,7 @@ func TestAbortWaitsForNoDecision(t *testing.T) {
 	for range 3 { // each overtakes the decision, and then everybody waits for it
 		<-steps
 		note := engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "and another thing"}}
-		if _, err := r.Submit(t.Context(), note); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Submit(t.Context(), note))(t)
 		release <- struct{}{}
 	}
 	<-steps
@@ -97,7 +94,5 @@ func TestAbortWaitsForNoDecision(t *testing.T) {
 		t.Fatalf("while a decision is made, an abort is answered with %v", err)
 	}
 	close(release)
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 }

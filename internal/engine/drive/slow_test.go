@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // hears fails where the loop does not answer a request while something else takes long.
@@ -57,13 +58,9 @@ func TestSlowDescriptionDelaysNobody(t *testing.T) {
 	<-asked
 	hears(t, l.Runner, "while the instrument describes itself")
 	close(answer)
-	if err := <-resumed; err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, <-resumed)
 	close(ready)
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	l.auditClean(t)
 }
 
@@ -99,9 +96,7 @@ func TestSlowExamplesDelayNobody(t *testing.T) {
 	submit := func(request engine.Request) {
 		t.Helper()
 		request.Actor = "person:eve"
-		if _, err := r.Submit(t.Context(), request); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Submit(t.Context(), request))(t)
 	}
 	submit(engine.Request{Pause: &events.CampaignPaused{}})
 	close(ada.answer)
@@ -113,9 +108,7 @@ func TestSlowExamplesDelayNobody(t *testing.T) {
 	}
 	submit(engine.Request{Resume: &events.CampaignResumed{}})
 	submit(engine.Request{Stop: &events.CampaignStopped{}})
-	if err := ended(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ended())
 	if problem := unsound(t, log, r.Core()); problem != "" {
 		t.Error(problem)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // One suggestion of the methods that learn from comparisons, d = 4: CoExBO's
@@ -61,9 +62,7 @@ func suggest(b *testing.B, name string, core *engine.Core, feed func(events.Even
 		case engine.Judge:
 			feed(judge(b, name, core))
 		case engine.Decide:
-			if _, err := core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(core.Decide(b.Context(), step, events.Build{}, engine.World{Now: time.Unix(0, 0)}))(b)
 			decided = true
 		default:
 			b.Fatalf("unexpected step %T", step)
@@ -78,41 +77,24 @@ func feeder(b *testing.B, core *engine.Core) func(events.Event) {
 	return func(e events.Event) {
 		sequence++
 		e.Sequence, e.ID = sequence, strconv.Itoa(int(sequence))
-		if err := core.Apply(e); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, core.Apply(e))
 	}
 }
 
 func nextStep(b *testing.B, core *engine.Core) engine.Step {
-	step, err := core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	step := must.Get(core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1}))(b)
 	return step
 }
 
 func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.Event {
-	payload, err := core.Fit(b.Context(), step, events.Build{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	e, err := events.New(name, payload)
-	if err != nil {
-		b.Fatal(err)
-	}
+	payload := must.Get(core.Fit(b.Context(), step, events.Build{}))(b)
+	e := must.Get(events.New(name, payload))(b)
 	return e
 }
 
 func judge(b *testing.B, name string, core *engine.Core) events.Event {
-	made, err := core.Make(b.Context(), engine.Judge{}, events.Build{}, engine.World{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	e, err := events.New(name, made[0])
-	if err != nil {
-		b.Fatal(err)
-	}
+	made := must.Get(core.Make(b.Context(), engine.Judge{}, events.Build{}, engine.World{}))(b)
+	e := must.Get(events.New(name, made[0]))(b)
 	return e
 }
 
@@ -138,7 +120,7 @@ func fits(b *testing.B, name string, history []events.Event) (all []events.Event
 // up to the first fit.
 func unsuggested(b *testing.B, method string, n int) []events.Event {
 	b.Helper()
-	def, err := studytest.Define("ackley4", 1, 51, studytest.WithExpert(2), func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("ackley4", 1, 51, studytest.WithExpert(2), func(def *definition.Campaign) {
 		m, _ := builtin.Registry().Methods.Method(method)
 		def.Policy = m.Policy
 		def.Initial = definition.Initial{Experiments: ptr(50), Design: definition.DesignRandom, Comparisons: ptr(n)}
@@ -155,14 +137,9 @@ func unsuggested(b *testing.B, method string, n int) []events.Event {
 					definition.Point{"x1": definition.Number(x), "x2": definition.Number(-x), "x3": definition.Number(x * x), "x4": definition.Number(0.1)})
 			}
 		}
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	log := memlog.New()
-	if _, err := studytest.Simulate(b.Context(), log, def); err != nil {
-		b.Fatal(err)
-	}
+	must.Get(studytest.Simulate(b.Context(), log, def))(b)
 	var all []events.Event
 	for e, err := range log.Read(b.Context(), 0) {
 		if err != nil {

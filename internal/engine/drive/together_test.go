@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -81,10 +82,7 @@ func TestPlatesCountOnce(t *testing.T) {
 // pausedAs is an event of a pause with another payload.
 func pausedAs(t *testing.T, e events.Event, p events.CampaignPaused) events.Event {
 	t.Helper()
-	data, err := json.Marshal(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(p))(t)
 	e.Data = data
 	return e
 }
@@ -140,14 +138,11 @@ func TestPlatesAreSettledByTable(t *testing.T) {
 				break
 			}
 		}
-		stored, err := r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolves: []engine.Resolve{
+		stored := must.Get(r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resolves: []engine.Resolve{
 			{Experiment: "e2", Resolution: events.ResolvedMeasured, Value: &value, Actual: made, Anyway: true, Reason: "on the display"},
 			{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "a bubble", Repeat: true},
 			{Experiment: "e3", Resolution: events.ResolvedNotPerformed, Repeat: true, Reason: "still empty"},
-		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}}))(t)
 		kinds := make(map[events.Kind]int)
 		for _, e := range stored {
 			kinds[e.Kind]++

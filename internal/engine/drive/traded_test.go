@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // sought is what the campaign of [tradedOff] seeks and requires, one after the other.
@@ -42,10 +43,7 @@ func tradedOff(t *testing.T) []events.Event {
 	def := electrolyte(t, 4, 7, unaided, func(def *definition.Campaign) {
 		studytest.Simulated(def, func(s *simulated.Settings) { s.FailureRate = 0 })
 	})
-	simulation, err := simulated.Driver.Open(t.Context(), def, instruments.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	simulation := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 	def.Quantities = []definition.QuantityDef{
 		{Name: "conductivity", Unit: "mS/cm"}, {Name: "viscosity", Unit: "mPa·s", Scale: definition.ScaleLog},
 		{Name: "price", From: "12 * lipf6 * ec"},
@@ -62,25 +60,15 @@ func tradedOff(t *testing.T) []events.Event {
 	log := memlog.New()
 	for i := range sought {
 		if i > 0 {
-			core, err := engine.Load(t.Context(), builtin.Registry(), log, def.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 			amended := *core.State().Definition
 			amended.Budget.Experiments += 3
 			seek(&amended, i)
 			r := engine.Request{Actor: "person:eve", Amend: &events.CampaignAmended{Definition: amended, Reason: "something else is sought"}}
-			if _, err := engine.Submit(t.Context(), log, core, r, core.Last()); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, core, r, core.Last()))(t)
 		}
-		r, err := studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(studytest.Runner(t.Context(), log, def, viscometer{simulation, new(int)}))(t)
+		must.Do(t, r.Run(t.Context()))
 	}
 	return history(t, log)
 }
@@ -90,10 +78,7 @@ func tradedOff(t *testing.T) []events.Event {
 func TestOutcomesDecide(t *testing.T) {
 	kinds := make(map[string]int)
 	for _, e := range tradedOff(t) {
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(t)
 		d, decided := payload.(*events.DecisionMade)
 		if !decided || d.Action != events.ActionRun || len(d.Candidates) == 0 {
 			continue

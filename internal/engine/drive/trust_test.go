@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/answers"
 )
 
@@ -21,10 +22,7 @@ func TestTrustFollowsCorrections(t *testing.T) {
 	def.Initial.Estimates, def.Initial.Labels, def.Initial.Comparisons = &twelve, &none, &none
 	log, live := simulate(t, campaignfile.Complete(builtin.Registry(), def))
 	load := func() *engine.Core {
-		core, err := engine.Load(t.Context(), builtin.Registry(), log, live.State().Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, live.State().Name))(t)
 		return core
 	}
 	trust := func(core *engine.Core) any {
@@ -45,15 +43,10 @@ func TestTrustFollowsCorrections(t *testing.T) {
 		e.Value = -e.Value
 		turned.Answer.Estimates = append(turned.Answer.Estimates, e)
 	}
-	e, err := events.New(live.State().Name, &turned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(events.New(live.State().Name, &turned))(t)
 	e.ID, e.Actor, e.Time, e.Sequence = "corrected", "person:ada", live.State().EndedAt, live.State().Sequence+1
 	for _, core := range []*engine.Core{looked, fresh} {
-		if err := core.Apply(e); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, core.Apply(e))
 	}
 	after := trust(looked)
 	if reflect.DeepEqual(before, after) || !reflect.DeepEqual(after, trust(fresh)) {

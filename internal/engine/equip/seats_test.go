@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -73,14 +74,9 @@ func queueAt(address string) (*devices.Queue, func(), error) {
 // Law: a program that sees another folder of locks than the machine's drives nothing real, and says
 // how that is put right; but in a lab whose queue is that of several machines.
 func TestHiddenFolder(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	private := fmt.Sprintf("/tmp/systemd-private-test-%d", os.Getpid())
-	if err := os.MkdirAll(filepath.Join(private, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(private, "tmp"), 0o700))
 	t.Cleanup(func() { _ = os.RemoveAll(private) })
 	in := func(at, locks string) string {
 		script := "exec 9<" + self + " && mount --bind " + private + "/tmp /tmp && exec /proc/self/fd/9"
@@ -107,10 +103,7 @@ func TestHiddenFolder(t *testing.T) {
 	}
 	// In a folder that both see they meet.
 	t.Setenv(lock.Variable, folder)
-	release, err := TakeDevice(line, "outside.yaml", t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	release := must.Get(TakeDevice(line, "outside.yaml", t.Logf))(t)
 	if said := in("", folder); !strings.Contains(said, "is driven by an instrument check (process") {
 		t.Errorf("while another program has it: %s", said)
 	}
@@ -125,19 +118,13 @@ func TestHiddenFolder(t *testing.T) {
 func TestTwoMachines(t *testing.T) {
 	database := pgtest.URL(t)
 	machine := func(name string) (*Equipment, string) {
-		queue, closeIt, err := queueAt(lablog.Address(database + "&application_name=" + name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		queue, closeIt := must.Get2(queueAt(lablog.Address(database + "&application_name=" + name)))(t)
 		t.Cleanup(closeIt)
 		return &Equipment{Devices: queue.Store(name).Campaign(name), Place: new(Place)}, t.TempDir()
 	}
 	first, locks := machine("first")
 	t.Setenv(lock.Variable, locks)
-	lease, err := first.Lease(line, "first", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	lease := must.Get(first.Lease(line, "first", ""))(t)
 	second, locks := machine("second")
 	t.Setenv(lock.Variable, locks) // another machine
 	place := second.Place
@@ -146,13 +133,8 @@ func TestTwoMachines(t *testing.T) {
 		t.Fatalf("both have it: %v", err)
 	}
 	// What it is at work on keeps it, when the lease is given back.
-	ticket, err := lease.Tickets().Wait(t.Context(), "first/e1", func(string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := ticket.Begin("first/e1"); err != nil {
-		t.Fatal(err)
-	}
+	ticket := must.Get(lease.Tickets().Wait(t.Context(), "first/e1", func(string) {}))(t)
+	must.Do(t, ticket.Begin("first/e1"))
 	lease.Release()
 	waiting, cancel := context.WithCancelCause(t.Context())
 	still := errors.New("it still waits")
@@ -164,9 +146,7 @@ func TestTwoMachines(t *testing.T) {
 		t.Fatalf("it is at work on first/e1: %v", err)
 	}
 	ticket.End()
-	if err := place.Wait(t.Context(), func(error) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, place.Wait(t.Context(), func(error) {}))
 	if _, err := second.Lease(line, "second", ""); err != nil {
 		t.Error(err)
 	}
@@ -182,17 +162,11 @@ func TestTurnsPass(t *testing.T) {
 	for place, left := range map[string]bool{lablog.Dir(t.TempDir()): true, lablog.Address(pgtest.URL(t)): false} {
 		locks := t.TempDir()
 		t.Setenv(lock.Variable, locks)
-		queue, closeIt, err := queueAt(place)
-		if err != nil {
-			t.Fatal(err)
-		}
+		queue, closeIt := must.Get2(queueAt(place))(t)
 		t.Cleanup(closeIt)
 		holder := lock.Holder{Device: "serial 7", Campaign: "a", Store: "a", Capacity: 2}
 		campaign := queue.Store("a").Campaign("a")
-		taken, err := new(Place).take(holder, campaign)
-		if err != nil {
-			t.Fatal(err)
-		}
+		taken := must.Get(new(Place).take(holder, campaign))(t)
 		d := &device{lease: taken, holder: holder, queue: campaign, works: 1}
 		ticket, err := d.Wait(t.Context(), "a/e1", func(string) {})
 		if err == nil {

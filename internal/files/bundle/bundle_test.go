@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -65,32 +66,19 @@ func TestPathsOfFiles(t *testing.T) {
 func TestBundles(t *testing.T) {
 	s := kept("a.csv", "photo.png", "=1+1")
 	folder := filepath.Join(t.TempDir(), "out")
-	if err := WriteFolder(folder, Entries(s)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, WriteFolder(folder, Entries(s)))
 	var first, second bytes.Buffer
 	for _, b := range []*bytes.Buffer{&first, &second} {
-		if err := WriteZip(b, "bench", Entries(s)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, WriteZip(b, "bench", Entries(s)))
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
 		t.Error("two archives of the same campaign differ")
 	}
-	archive, err := zip.NewReader(bytes.NewReader(first.Bytes()), int64(first.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	archive := must.Get(zip.NewReader(bytes.NewReader(first.Bytes()), int64(first.Len())))(t)
 	files := 0
 	for _, part := range archive.File {
-		in, err := part.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(part.Open())(t)
+		text := must.Get(io.ReadAll(in))(t)
 		name := strings.TrimPrefix(part.Name, "bench/")
 		same, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))
 		if err != nil || !bytes.Equal(same, text) {
@@ -127,9 +115,7 @@ func TestBrokenBundle(t *testing.T) {
 		t.Error("an archive lacks a file")
 	}
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "mine"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(full, "mine"), nil, 0o600))
 	if err := WriteFolder(full, Entries(kept())); err == nil {
 		t.Error("a folder with something in it was written to")
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/next"
 )
 
@@ -114,10 +115,7 @@ instrument: manual
 	if kept := Respelled(was, is); kept.Quantities[0].Unit != "mPa·s" || kept.Parameters[0].Unit != "mol.kg-1" || is.Quantities[0].Unit != "mPa.s" {
 		t.Errorf("it is in %v", kept.Quantities)
 	}
-	text, err := os.ReadFile("../../../examples/electrolyte-tradeoff.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../examples/electrolyte-tradeoff.yaml"))(t)
 	simulated := strings.NewReplacer("mPa·s", "mPa.s", "mol/kg", "mol.kg-1").Replace(string(text))
 	if simulated == string(text) || Validate(builtin.Registry(), parsed(t, simulated)) != nil {
 		t.Errorf("a simulated task refuses another spelling: %v", Validate(builtin.Registry(), parsed(t, simulated)))

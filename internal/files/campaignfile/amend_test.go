@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const running = `
@@ -144,10 +145,7 @@ func TestAmend(t *testing.T) {
 // begun is what a file says of a campaign that has begun.
 func begun(t *testing.T, text string, from definition.Campaign) definition.Campaign {
 	t.Helper()
-	file, err := Parse(builtin.Registry(), "running.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(Parse(builtin.Registry(), "running.yaml", []byte(text)))(t)
 	return file.Begun(builtin.Registry(), file.Definition, from)
 }
 

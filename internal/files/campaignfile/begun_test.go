@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: by default an initial design shows the space as far as a quarter of the budget goes: two experiments for each
@@ -87,10 +88,7 @@ func TestABegunDesignStays(t *testing.T) {
 		{"another design", silent + "initial: {experiments: 7, design: random}\n", []string{"/initial/design", "/initial/experiments"}},
 		{"as many of another design", silent + "initial: {design: random}\n", []string{"/initial/design"}},
 	} {
-		f, err := Parse(reg, "n.yaml", []byte(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(reg, "n.yaml", []byte(c.text)))(t)
 		var paths []string
 		for _, change := range Diff(begun, f.Begun(reg, f.Definition, begun)) {
 			paths = append(paths, change.Path)
@@ -117,10 +115,7 @@ func TestLaterSettingsStayAbsent(t *testing.T) {
 		}
 		delete(under(tree, parent), name)
 	}
-	begun, err := fromPlain(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	begun := must.Get(fromPlain(tree))(t)
 	for _, c := range []struct {
 		name, text string
 		changes    []string
@@ -132,14 +127,8 @@ func TestLaterSettingsStayAbsent(t *testing.T) {
 		{"another method", strings.Replace(text, "next: lognei", "next: logei", 1), []string{"/policy/next/logei", "/policy/next/lognei"}},
 	} {
 		for _, source := range []string{text, "a file of which nothing is known"} {
-			f, err := Parse(reg, "n.yaml", []byte(c.text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			def, err := Meant(reg, begun, source, f.Definition)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(Parse(reg, "n.yaml", []byte(c.text)))(t)
+			def := must.Get(Meant(reg, begun, source, f.Definition))(t)
 			def = f.Begun(reg, def, begun)
 			var paths []string
 			for _, change := range Diff(begun, def) {

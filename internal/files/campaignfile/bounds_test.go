@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const soundRest = `
@@ -130,9 +131,7 @@ func TestTablesAreFiles(t *testing.T) {
 	for _, table := range []string{"/dev/zero", ".", "none.csv"} {
 		path := filepath.Join(dir, "table.yaml")
 		text := strings.Replace(parameters(2), "manual: {}", "table: {file: "+table+"}", 1)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		if _, err := Read(builtin.Registry(), path); err == nil ||
 			!strings.Contains(err.Error(), "instrument.table.file") {
 			t.Errorf("%s: %v", table, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/next"
 )
@@ -21,10 +22,7 @@ budget: {experiments: 20}
 
 func parsed(t *testing.T, text string) definition.Campaign {
 	t.Helper()
-	f, err := Parse(builtin.Registry(), "test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Parse(builtin.Registry(), "test.yaml", []byte(text)))(t)
 	return f.Definition
 }
 
@@ -129,9 +127,6 @@ func TestDefaultsThatDepend(t *testing.T) {
 
 func program(t *testing.T, def definition.Campaign) process.Settings {
 	t.Helper()
-	settings, err := process.SettingsOf(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := must.Get(process.SettingsOf(def))(t)
 	return settings
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: several bounds on one measured quantity are judged as one interval, and so is a bound on what is sought; one
@@ -43,10 +44,7 @@ instrument: manual
 		for i := range begun.ConstraintsOnOutcomes {
 			begun.ConstraintsOnOutcomes[i].Exact = false
 		}
-		file, err := Parse(builtin.Registry(), "x.yaml", []byte(head+text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Parse(builtin.Registry(), "x.yaml", []byte(head+text)))(t)
 		if changes := Diff(begun, file.Begun(builtin.Registry(), def, begun)); len(changes) > 0 {
 			t.Errorf("%s: a campaign that began earlier is changed: %v", text, changes)
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -36,10 +37,7 @@ func TestExamples(t *testing.T) {
 			continue
 		}
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			f, err := Read(builtin.Registry(), file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(Read(builtin.Registry(), file))(t)
 			if diff := cmp.Diff(f.Definition, Complete(builtin.Registry(), f.Definition),
 				cmp.AllowUnexported(definition.Value{})); diff != "" {
 				t.Errorf("completing it again changes it:\n%s", diff)
@@ -50,10 +48,7 @@ func TestExamples(t *testing.T) {
 			if !strings.HasPrefix(f.Source, "# yaml-language-server: $schema=../schemas/campaign.json\n") {
 				t.Error("it does not begin with the line that lets an editor complete it")
 			}
-			s, err := space.New(f.Definition)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(space.New(f.Definition))(t)
 			design, err := s.Design(f.Definition.Initial.Design, *f.Definition.Initial.Experiments, f.Definition.Seed)
 			if err != nil || len(design) != *f.Definition.Initial.Experiments {
 				t.Errorf("%d initial experiments: %v", len(design), err)
@@ -66,14 +61,9 @@ func TestExamples(t *testing.T) {
 
 // A definition that has a bit of everything, in words.
 func TestExplain(t *testing.T) {
-	data, err := os.ReadFile("../../../events/testdata/golden/campaign.defined.v1.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("../../../events/testdata/golden/campaign.defined.v1.json"))(t)
 	var defined events.CampaignDefined
-	if err := json.Unmarshal(data, &defined); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &defined))
 	golden(t, "testdata/explain-everything.txt", Explain(t.Context(), builtin.Registry(), defined.Definition))
 }
 
@@ -127,14 +117,9 @@ func TestFaults(t *testing.T) {
 func golden(t *testing.T, file, got string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(got), 0o644))
 	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile(file))(t)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s says otherwise (-want +got):\n%s", file, diff)
 	}
@@ -168,15 +153,9 @@ experts:
   - {name: ada, terminal: {}}
 `
 	bare := strings.Replace(short, "instrument:\n  manual:\n", "instrument: manual\n", 1)
-	want, err := Parse(builtin.Registry(), "long.yaml", []byte(long))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(Parse(builtin.Registry(), "long.yaml", []byte(long)))(t)
 	for _, text := range []string{short, bare} {
-		got, err := Parse(builtin.Registry(), "short.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Parse(builtin.Registry(), "short.yaml", []byte(text)))(t)
 		if diff := cmp.Diff(want.Definition, got.Definition); diff != "" {
 			t.Error(diff)
 		}
@@ -185,19 +164,10 @@ experts:
 
 // No input makes the reader panic or never answer, and every fault has words.
 func FuzzParse(f *testing.F) {
-	files, err := filepath.Glob("testdata/*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	more, err := filepath.Glob(filepath.Join(examples, "*.yaml"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("testdata/*.yaml"))(f)
+	more := must.Get(filepath.Glob(filepath.Join(examples, "*.yaml")))(f)
 	for _, file := range append(files, more...) {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(file))(f)
 		f.Add(data)
 	}
 	for _, data := range draws.LongKeys() {

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // What people write in place of what a campaign file knows is answered with what to write.
@@ -58,9 +59,7 @@ func TestNoHintOfConstraints(t *testing.T) {
 // What is possible and probably not meant is remarked on, and nothing else.
 func TestRemarksOnTheWorld(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "there.py"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "there.py"), nil, 0o600))
 	low, high, noise, small := 0.0, 100.0, 150.0, 1.5
 	process := func(command ...string) definition.Campaign {
 		return definition.Campaign{Instrument: definition.Instrument{Driver: process.Choose(process.Settings{Command: command})}}

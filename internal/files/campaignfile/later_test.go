@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const cells = `
@@ -24,10 +25,7 @@ instrument: manual
 func TestArrivesLaterInWords(t *testing.T) {
 	parse := func(text string) File {
 		t.Helper()
-		file, err := Parse(builtin.Registry(), "cells.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Parse(builtin.Registry(), "cells.yaml", []byte(text)))(t)
 		return *file
 	}
 	first := parse(strings.Replace(cells, "OBJECTIVE", "capacity_1", 1))

@@ -6,6 +6,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a campaign whose candidates come from its instrument, which no file may give, can be amended as any other;
@@ -19,10 +20,7 @@ budget: {experiments: 9}
 instrument: {table: rows.csv}
 `
 	reg := builtin.Registry()
-	file, err := campaignfile.Parse(reg, "bench.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(reg, "bench.yaml", []byte(source)))(t)
 	old := file.Definition
 	old.Candidates = []definition.Point{{"x": definition.Number(0.25)}, {"x": definition.Number(0.75)}}
 	more := old

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what a file does not say, and did not, a campaign keeps, whatever this program's
@@ -23,10 +24,7 @@ experts: [{name: ada, web: {}}, {name: bo, web: {}}]
 `
 	read := func(text string) definition.Campaign {
 		t.Helper()
-		file, err := Parse(builtin.Registry(), "taste.yaml", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(Parse(builtin.Registry(), "taste.yaml", []byte(text)))(t)
 		return file.Definition
 	}
 	recorded := read(begun) // by a program with other defaults, and with --seed 7
@@ -57,10 +55,7 @@ experts: [{name: ada, web: {}}, {name: bo, web: {}}]
 		want.Model.Utility.Posterior, want.Model.Utility.OutputScale = "laplace", ""
 		*want.Model.Utility.RefitEvery = 10
 		c.change(&want)
-		got, err := Meant(builtin.Registry(), recorded, begun, read(c.text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(Meant(builtin.Registry(), recorded, begun, read(c.text)))(t)
 		if diff := cmp.Diff(plain(want), plain(got)); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const referred = `
@@ -35,10 +36,7 @@ budget: {experiments: 9}
 // the lab says, with its own keys in the place of the lab's; what is recorded of it gives the
 // same definition without the lab, and so does what is recorded of that.
 func TestReferences(t *testing.T) {
-	lab, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(referred))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lab := must.Get(labfile.Parse(builtin.Registry(), "lab.yaml", []byte(referred)))(t)
 	for name, c := range map[string]struct{ short, long string }{
 		"an instrument": {"instrument: {lab: pump}\n",
 			"instrument: {process: {command: [./pump]}, stall_after: 15m, steps: {x: 0.05}}\n"},
@@ -58,10 +56,7 @@ func TestReferences(t *testing.T) {
 			"instrument: manual\nexperts: [{name: ada, terminal: {}, answer_within: 8h}]\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			long, err := Parse(builtin.Registry(), "long.yaml", []byte(referring+c.long))
-			if err != nil {
-				t.Fatal(err)
-			}
+			long := must.Get(Parse(builtin.Registry(), "long.yaml", []byte(referring+c.long)))(t)
 			short, err := ParseIn(t.Context(), builtin.Registry(), lab, "short.yaml", []byte(referring+c.short))
 			if err != nil {
 				t.Fatal(err)
@@ -81,10 +76,7 @@ func TestReferences(t *testing.T) {
 	}
 	whole := `{"name": "bread", "parameters": [{"name": "x", "min": 0, "max": 1}],
 "objective": {"name": "rise", "goal": "maximize"}, "budget": {"experiments": 9}, "instrument": {"lab": "bench"}}`
-	file, err := ParseIn(t.Context(), builtin.Registry(), lab, "file.json", []byte(whole))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(ParseIn(t.Context(), builtin.Registry(), lab, "file.json", []byte(whole)))(t)
 	if again, err := Parse(builtin.Registry(), "recorded", []byte(file.Source)); err != nil ||
 		len(Diff(file.Definition, again.Definition)) > 0 {
 		t.Errorf("JSON: %v\n%s", err, file.Source)
@@ -93,10 +85,7 @@ func TestReferences(t *testing.T) {
 
 // Law: a file without references is recorded as it was read, whatever the lab says.
 func TestNoReferences(t *testing.T) {
-	lab, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(referred))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lab := must.Get(labfile.Parse(builtin.Registry(), "lab.yaml", []byte(referred)))(t)
 	text := referring + "instrument: manual"
 	if file, err := ParseIn(t.Context(), builtin.Registry(), lab, "file.yaml", []byte(text)); err != nil || file.Source != text {
 		t.Errorf("%q, %v", file.Source, err)
@@ -109,16 +98,12 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "bread.yaml")
 	read := func(campaign string) error {
-		if err := os.WriteFile(path, []byte(referring+campaign), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(referring+campaign), 0o600))
 		_, err := Read(builtin.Registry(), path)
 		return err
 	}
 	write := func(lab string) {
-		if err := os.WriteFile(filepath.Join(folder, labfile.Name), []byte(lab), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, labfile.Name), []byte(lab), 0o600))
 	}
 	expect := func(name string, err error, faults int, want ...string) {
 		t.Helper()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const duelFile = `
@@ -59,10 +60,7 @@ func TestRemarks(t *testing.T) {
 		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 1, max: 999", 1), ""},
 		{strings.Replace(file(measuredFile, "cobol", ""), "min: 0, max: 1", "min: 0, max: 1000", 1), ""},
 	} {
-		f, err := Parse(builtin.Registry(), "test.yaml", []byte(test.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Parse(builtin.Registry(), "test.yaml", []byte(test.file)))(t)
 		got := strings.Join(Remarks(t.Context(), builtin.Registry(), f.Definition, "."), "; ")
 		if (test.want == "") != (got == "") || !strings.Contains(got, test.want) {
 			t.Errorf("%s\nis remarked upon with %q, want %q", test.file, got, test.want)

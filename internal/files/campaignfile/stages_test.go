@@ -8,16 +8,14 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/coexbo"
 )
 
 // example is the definition of a campaign file that is given as an example.
 func example(t *testing.T, name string) definition.Campaign {
 	t.Helper()
-	f, err := Read(builtin.Registry(), filepath.Join("..", "..", "..", "examples", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(builtin.Registry(), filepath.Join("..", "..", "..", "examples", name)))(t)
 	return f.Definition
 }
 

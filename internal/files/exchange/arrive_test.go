@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // later declares a quantity that arrives later, and two that do not.
@@ -26,9 +27,7 @@ func TestRowsBringWhatArrives(t *testing.T) {
 	submit := func(r engine.Request) {
 		t.Helper()
 		r.Actor = "person:ada"
-		if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)))(t)
 	}
 	for _, a := range []float64{0.25, 0.5} {
 		point := definition.Point{"a": definition.Number(a), "b": definition.Number(1 - a),
@@ -75,9 +74,7 @@ func TestRowsBringWhatArrives(t *testing.T) {
 		}
 	}
 	im := importInto(core)
-	if err := im.Read("t.csv", strings.NewReader("experiment,capacity\ne1,148\ne1,148\ne2,150\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, im.Read("t.csv", strings.NewReader("experiment,capacity\ne1,148\ne1,148\ne2,150\n")))
 	submit(engine.Request{Import: im.Rows})
 	for id, want := range map[string]float64{"e1": 148, "e2": 150} {
 		if q, ok := core.State().Experiment(id).Measurement.Of("capacity"); !ok || q.Value != want || q.Unit != "mAh" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -30,9 +31,7 @@ func TestComparisonsAsATable(t *testing.T) {
 		asked("q1", campaign.Answered, 1, 0), asked("q2", campaign.Answered), asked("q3", campaign.Asked),
 	}}
 	var out strings.Builder
-	if err := TableOf(s).WriteCSV(&out); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, TableOf(s).WriteCSV(&out))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	at := slices.Index(strings.Split(lines[0], ","), "better")
 	if at < 0 || len(lines) != 4 {

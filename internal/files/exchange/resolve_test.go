@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // lost is a campaign with experiments whose fate is unknown: e1 to e4.
@@ -28,19 +29,11 @@ func lost(t *testing.T) *engine.Core {
 			&events.ExperimentUnresolved{Experiment: id, Command: "blends/" + id, Instrument: "reader", Cause: "it jammed"})
 	}
 	for _, payload := range payloads {
-		e, err := events.New("blends", payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("blends", payload))(t)
 		e.Time, e.Actor = time.Unix(1, 0), "engine"
-		if _, err := log.Append(t.Context(), "blends", events.AnySequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), "blends", events.AnySequence, e))(t)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "blends"))(t)
 	return core
 }
 

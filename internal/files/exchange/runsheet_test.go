@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -44,18 +45,10 @@ func ask(t *testing.T, log events.Log, core *engine.Core, n int) {
 // cells are those of a run sheet's table.
 func cells(t *testing.T, core *engine.Core, o SheetOptions) [][]string {
 	t.Helper()
-	sheet, err := RunSheetOf(core.State(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sheet := must.Get(RunSheetOf(core.State(), o))(t)
 	var b bytes.Buffer
-	if err := sheet.Table().WriteCSV(&b); err != nil {
-		t.Fatal(err)
-	}
-	rows, err := csv.NewReader(&b).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sheet.Table().WriteCSV(&b))
+	rows := must.Get(csv.NewReader(&b).ReadAll())(t)
 	return rows
 }
 
@@ -106,10 +99,7 @@ func TestAFilledRunSheetComesBack(t *testing.T) {
 			t.Helper()
 			im := importInto(core)
 			im.Once = true
-			p, err := im.Preview("sheet.csv", strings.NewReader(table))
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := must.Get(im.Preview("sheet.csv", strings.NewReader(table)))(t)
 			return p, im
 		}
 		table := written(rows, comma)
@@ -118,13 +108,9 @@ func TestAFilledRunSheetComesBack(t *testing.T) {
 			t.Fatalf("%d are new, %d are left, unknown %q, missing %q: %+v",
 				p.Count(FateNew), p.Count(FateLeft), p.Unknown, p.Missing, p.Rows)
 		}
-		if err := im.Read("sheet.csv", strings.NewReader(table)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, im.Read("sheet.csv", strings.NewReader(table)))
 		request := engine.Request{Actor: "person:ada", Import: im.Rows, ImportOnce: true}
-		if _, err := engine.Submit(t.Context(), log, core, request, time.Unix(2, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, request, time.Unix(2, 0)))(t)
 		s := core.State()
 		if len(s.Experiments) != 5 || s.Spent() != 5 || s.Experiment("e2").Status != campaign.Requested {
 			t.Errorf("there are %d experiments, %d are spent", len(s.Experiments), s.Spent())
@@ -161,10 +147,7 @@ func TestARunSheetIsOfItsCampaign(t *testing.T) {
 		at := func(name string) int { return slices.Index(rows[0], name) }
 		rows[1][at("'=y (@V)")] = "9.5"
 		change(rows[1], at)
-		p, err := importInto(core).Preview("sheet.csv", strings.NewReader(written(rows, false)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(importInto(core).Preview("sheet.csv", strings.NewReader(written(rows, false))))(t)
 		if row := p.Rows[0]; row.Fate != FateWrong || !strings.Contains(row.Faults.Error(), what) {
 			t.Errorf("%s: it is %s, %v", what, row.Fate, row.Faults)
 		}
@@ -184,13 +167,9 @@ func TestATableThatNamesWhatWaits(t *testing.T) {
 	ask(t, other, elsewhere, 2)
 	value := 4.0
 	tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e2", Value: &value}}
-	if _, err := engine.Submit(t.Context(), other, elsewhere, tell, time.Unix(2, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), other, elsewhere, tell, time.Unix(2, 0)))(t)
 	var export bytes.Buffer
-	if err := TableOf(elsewhere.State()).WriteCSV(&export); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, TableOf(elsewhere.State()).WriteCSV(&export))
 	im = importInto(core)
 	if err := im.Read("export.csv", &export); err != nil || im.Rows[0].Experiment != "" {
 		t.Error(err, im.Rows)
@@ -204,10 +183,7 @@ func TestWells(t *testing.T) {
 	ask(t, log, core, 25)
 	places := func(o SheetOptions) string {
 		t.Helper()
-		sheet, err := RunSheetOf(core.State(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sheet := must.Get(RunSheetOf(core.State(), o))(t)
 		var all []string
 		for _, i := range []int{0, 1, 6, 23, 24} {
 			all = append(all, sheet.Rows[i].ID+"="+sheet.Place(sheet.Rows[i]))
@@ -226,9 +202,7 @@ func TestWells(t *testing.T) {
 	}
 	value := 4.0
 	tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: &value}}
-	if _, err := engine.Submit(t.Context(), log, core, tell, time.Unix(2, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(engine.Submit(t.Context(), log, core, tell, time.Unix(2, 0)))(t)
 	kept, err := RunSheetOf(core.State(), SheetOptions{Wells: 24, Of: "e1-e20"})
 	if err != nil || len(kept.Rows) != 19 || kept.Rows[0].ID != "e2" || kept.Rows[0].Well != "A2" {
 		t.Errorf("once e1 has ended: %v, %+v", err, kept.Rows[0])

@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -67,9 +68,7 @@ func TestWhateverIsSoughtRoundTrips(t *testing.T) {
 			submit := func(r engine.Request) {
 				t.Helper()
 				r.Actor = "person:ada"
-				if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)))(t)
 			}
 			point := definition.Point{"a": definition.Number(0.25), "b": definition.Number(0.75),
 				"t": definition.Number(25), "salt": definition.Category("LiPF6")}
@@ -83,9 +82,7 @@ func TestWhateverIsSoughtRoundTrips(t *testing.T) {
 				Missing: []events.Missing{{Name: "g", Reason: "no light"}}}})
 			tell(5, 4, "")
 			var table bytes.Buffer
-			if err := TableOf(core.State()).WriteCSV(&table); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, TableOf(core.State()).WriteCSV(&table))
 			text, want := table.String(), endedOf(core.State())
 
 			log, core = opened(t, t, seeking(objective))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // examples are real files, with comments and both styles of YAML.
@@ -22,10 +23,7 @@ func examples(t *testing.T) map[string]string {
 	}
 	all := make(map[string]string)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		all[filepath.Base(file)] = string(text)
 	}
 	return all

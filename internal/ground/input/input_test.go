@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/ground/input"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a path in a file or on the command line costs bounded time and memory, whatever it
@@ -22,16 +23,10 @@ func TestBounds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
 	for name, n := range map[string]int{"empty": 0, "full": 10, "over": 11} {
-		if err := os.WriteFile(path(name), []byte(strings.Repeat("x", n)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path(name), []byte(strings.Repeat("x", n)), 0o600))
 	}
-	if err := os.Symlink(path("full"), path("link")); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mkfifo(path("pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Symlink(path("full"), path("link")))
+	must.Do(t, syscall.Mkfifo(path("pipe"), 0o600))
 	for _, c := range []struct {
 		path, problem string
 	}{
@@ -66,14 +61,9 @@ func TestPipes(t *testing.T) {
 	for text, ok := range map[string]bool{"0123456789": true, "0123456789a": false,
 		strings.Repeat("x", 100_000): false} {
 		path := filepath.Join(t.TempDir(), "pipe")
-		if err := syscall.Mkfifo(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, syscall.Mkfifo(path, 0o600))
 		go func() { _ = os.WriteFile(path, []byte(text), 0o600) }()
-		f, err := input.Open(path, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(input.Open(path, 10))(t)
 		data, err := io.ReadAll(f)
 		if len(data) > 10 || (err == nil) != ok || ok && string(data) != text {
 			t.Errorf("%.12q: %q, %v", text, data, err)

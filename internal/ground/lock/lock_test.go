@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func holder(device string) lock.Holder {
@@ -28,10 +29,7 @@ func holder(device string) lock.Holder {
 // another device is free, and so is this one once it was given back.
 func TestOneHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	lease, err := lock.Take(dir, holder("M2, serial 0042"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lease := must.Get(lock.Take(dir, holder("M2, serial 0042")))(t)
 	var held *lock.HeldError
 	if _, err := lock.Take(dir, holder("M2, serial 0042")); !errors.As(err, &held) ||
 		held.Holder != holder("M2, serial 0042") {
@@ -50,9 +48,7 @@ func TestOneHolder(t *testing.T) {
 		other.Release()
 	}
 	lease.Release()
-	if lease, err = lock.Take(dir, holder("M2, serial 0042")); err != nil {
-		t.Fatal(err)
-	}
+	lease = must.Get(lock.Take(dir, holder("M2, serial 0042")))(t)
 	lease.Release()
 }
 
@@ -60,10 +56,7 @@ func TestOneHolder(t *testing.T) {
 // nothing else; that it says nothing does not set the device free.
 func TestForgedHolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	lease, err := lock.Take(dir, holder("robot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lease := must.Get(lock.Take(dir, holder("robot")))(t)
 	defer lease.Release()
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	if err != nil || len(files) != 1 {
@@ -71,9 +64,7 @@ func TestForgedHolder(t *testing.T) {
 	}
 	for _, text := range []string{`{"pid":1,"user":"\u001b[2Jroot","campaign":"a\u202eb","store":"x\ny"}`,
 		"", "{", strings.Repeat("x", 1<<20)} {
-		if err := os.WriteFile(files[0], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(files[0], []byte(text), 0o600))
 		var held *lock.HeldError
 		unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 		if _, err := lock.Take(dir, holder("robot")); !errors.As(err, &held) ||
@@ -110,19 +101,14 @@ func TestRace(t *testing.T) {
 // nobody sees; a planted link is not followed.
 func TestUnusable(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for _, dir := range []string{file, filepath.Join(t.TempDir(), "not", "there")} {
 		if _, err := lock.Take(dir, holder("robot")); err == nil || !strings.Contains(err.Error(), lock.Variable) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "locks")
-	lease, err := lock.Take(dir, holder("robot"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	lease := must.Get(lock.Take(dir, holder("robot")))(t)
 	lease.Release()
 	files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 	if err != nil || len(files) != 1 {

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,9 +50,7 @@ func TestFoldersMeet(t *testing.T) {
 			at := filepath.Join(parent, name)
 			systemHas(t, filepath.Join(at, "a"), filepath.Join(at, "b"))
 			for _, dir := range append(c.there, "") {
-				if err := os.MkdirAll(filepath.Join(at, dir), 0o777); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.MkdirAll(filepath.Join(at, dir), 0o777))
 			}
 			var got []string
 			for _, dir := range Dirs() {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // one is a holder of the device robot, for so many at a time.
@@ -22,10 +23,7 @@ func one(campaign string, capacity int) lock.Holder {
 
 func enter(t *testing.T, dir, campaign string, capacity int) *lock.Lease {
 	t.Helper()
-	l, err := lock.Enter(dir, one(campaign, capacity))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lock.Enter(dir, one(campaign, capacity)))(t)
 	return l
 }
 
@@ -113,13 +111,8 @@ func TestLost(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "locks")
-			l, err := lock.Take(dir, one("lfp", 1))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := l.Check(); err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(lock.Take(dir, one("lfp", 1)))(t)
+			must.Do(t, l.Check())
 			files, err := filepath.Glob(filepath.Join(dir, "*.lock"))
 			if err != nil || len(files) != 1 {
 				t.Fatal(files, err)
@@ -133,10 +126,7 @@ func TestLost(t *testing.T) {
 					t.Errorf("it says %v", err)
 				}
 			}
-			again, err := lock.Take(dir, one("other", 1))
-			if err != nil {
-				t.Fatal(err)
-			}
+			again := must.Get(lock.Take(dir, one("other", 1)))(t)
 			l.Release() // does not disturb who has it now
 			if err := again.Check(); err != nil {
 				t.Error(err)
@@ -150,10 +140,7 @@ func TestLost(t *testing.T) {
 func TestTurnOutlivesItsProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
 	turn := func(campaign string) *lock.Lease {
-		l, err := lock.EnterTurn(dir, one(campaign, 1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(lock.EnterTurn(dir, one(campaign, 1)))(t)
 		return l
 	}
 	idle := turn("a")
@@ -165,9 +152,7 @@ func TestTurnOutlivesItsProcess(t *testing.T) {
 	if !has(t, a) || has(t, b) {
 		t.Fatal("the turn of a process that has ended is kept without a command")
 	}
-	if err := a.Begin("a/x/e1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, a.Begin("a/x/e1"))
 	a.Leave()
 	var held *lock.HeldError
 	if err := b.Try(); !errors.As(err, &held) || held.Left == "" || held.Holder.Command != "a/x/e1" || !strings.Contains(err.Error(), held.Left) {

@@ -4,6 +4,7 @@ package lock
 
 import (
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,10 +32,7 @@ func TestUnitsSeeTheFolder(t *testing.T) {
 		t.Fatalf("%v, %v", units, err)
 	}
 	for _, unit := range units {
-		text, err := os.ReadFile(unit)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(unit))(t)
 		for _, line := range []string{
 			"ExecStartPre=+/usr/bin/install -d -m 1777 " + systemDirs()[0], "ReadWritePaths=" + systemDirs()[0],
 			"BindPaths=-" + systemDirs()[1],
@@ -49,18 +47,13 @@ func TestUnitsSeeTheFolder(t *testing.T) {
 // Law: in the mount namespace of a unit with PrivateTmp a folder of locks in /tmp is known to be
 // hidden, and one outside of it is not.
 func TestUnitsNamespace(t *testing.T) {
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	self := must.Get(os.Executable())(t)
 	outside := t.TempDir()
 	if strings.HasPrefix(outside, "/tmp/") {
 		outside = filepath.Join("/run/lock", filepath.Base(filepath.Dir(outside)))
 	}
 	private := fmt.Sprintf("/tmp/systemd-private-test-%d", os.Getpid())
-	if err := os.MkdirAll(filepath.Join(private, "tmp"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Join(private, "tmp"), 0o700))
 	t.Cleanup(func() { _ = os.RemoveAll(private) })
 	for dir, hidden := range map[string]bool{"/tmp/locks": true, outside: false} {
 		// The program is opened first: its folder may be hidden.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a text stands in each place of a page as html/template writes it there.
@@ -29,9 +30,7 @@ func TestEscapers(t *testing.T) {
 		before, after, _ := strings.Cut(place, "{{.}}")
 		check := func(t rapid.TB, s string) {
 			var want, got bytes.Buffer
-			if err := oracle.Execute(&want, s); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, oracle.Execute(&want, s))
 			got.WriteString(before)
 			Escape(&got, escaped(s))
 			got.WriteString(after)

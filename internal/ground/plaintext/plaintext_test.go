@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -88,14 +89,9 @@ func TestWriter(t *testing.T) {
 // A JSON document means the same after it.
 func TestWriterKeepsJSON(t *testing.T) {
 	want := "\u202e\u009b\x7f\x1b\t\n\r\u2028 µ"
-	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(want))(t)
 	var out strings.Builder
-	if _, err := plaintext.NewWriter(&out, false).Write(text); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(plaintext.NewWriter(&out, false).Write(text))(t)
 	var got string
 	if err := json.Unmarshal([]byte(out.String()), &got); err != nil || got != want {
 		t.Errorf("%q, %v from %s", got, err, &out)

@@ -13,15 +13,13 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // declared returns the values of the constants that a file declares with a type.
 func declared(t *testing.T, file, kind string) (values []string) {
 	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parser.ParseFile(token.NewFileSet(), file, nil, 0))(t)
 	ast.Inspect(f, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
 		if !ok {
@@ -32,10 +30,7 @@ func declared(t *testing.T, file, kind string) (values []string) {
 		}
 		for _, value := range spec.Values {
 			if literal, ok := value.(*ast.BasicLit); ok {
-				value, err := strconv.Unquote(literal.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				value := must.Get(strconv.Unquote(literal.Value))(t)
 				values = append(values, value)
 			}
 		}
@@ -121,14 +116,9 @@ func TestTravel(t *testing.T) {
 		{context.Canceled, []error{context.Canceled}, []error{events.ErrClosed}},
 		{errors.New("the disk is on fire"), []error{Internal}, []error{ErrInvalidRequest, events.ErrDamaged}},
 	} {
-		text, err := json.Marshal(FromError(c.sent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(FromError(c.sent)))(t)
 		received := new(Error)
-		if err := json.Unmarshal(text, received); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(text, received))
 		if received.Error() != c.sent.Error() {
 			t.Errorf("%q arrived as %q", c.sent, received)
 		}

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 	"go.opentelemetry.io/otel/metric"
@@ -84,14 +85,8 @@ func TestMetricsAsOpenTelemetry(t *testing.T) {
 		server := collecting(t, &requests, nil)
 		server.Start()
 		unset(t, append(preferences, "ENDPOINT", server.URL)...)
-		theirs, err := otlpmetrichttp.New(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, err := newMetricExporter()
-		if err != nil {
-			t.Fatal(err)
-		}
+		theirs := must.Get(otlpmetrichttp.New(t.Context()))(t)
+		ours := must.Get(newMetricExporter())(t)
 		for kind := sdkmetric.InstrumentKindCounter; kind <= sdkmetric.InstrumentKindGauge; kind++ {
 			if ours.Temporality(kind) != theirs.Temporality(kind) {
 				t.Errorf("%v: %v is %v, want %v", preferences, kind, ours.Temporality(kind), theirs.Temporality(kind))
@@ -107,22 +102,16 @@ func TestMetricsAsOpenTelemetry(t *testing.T) {
 			metric.WithInstrumentationAttributes(attribute.String("k", "v")))
 		record(t, meter)
 		var collected metricdata.ResourceMetrics
-		if err := reader.Collect(t.Context(), &collected); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, reader.Collect(t.Context(), &collected))
 		for _, exporter := range []sdkmetric.Exporter{theirs, ours} {
-			if err := exporter.Export(t.Context(), &collected); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, exporter.Export(t.Context(), &collected))
 		}
 		var decoded [2]collectormetrics.ExportMetricsServiceRequest
 		if len(requests) != 2 {
 			t.Fatalf("%d requests", len(requests))
 		}
 		for i := range decoded {
-			if err := proto.Unmarshal(requests[i].body, &decoded[i]); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, proto.Unmarshal(requests[i].body, &decoded[i]))
 		}
 		if len(decoded[0].ResourceMetrics[0].ScopeMetrics[0].Metrics) != 8 || !proto.Equal(&decoded[0], &decoded[1]) {
 			t.Errorf("%v: sent\n%v\nwant\n%v", preferences, &decoded[1], &decoded[0])
@@ -144,9 +133,7 @@ func record(t *testing.T, meter metric.Meter) {
 	fs, err7 := meter.Float64Counter("fs")
 	_, err8 := meter.Int64ObservableUpDownCounter("io", metric.WithInt64Callback(
 		func(_ context.Context, o metric.Int64Observer) error { o.Observe(-4); return nil }))
-	if err := errors.Join(err1, err2, err3, err4, err5, err6, err7, err8); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err1, err2, err3, err4, err5, err6, err7, err8))
 	ic.Add(ctx, 3, with)
 	fc.Add(ctx, -1.5, with)
 	fs.Add(ctx, 0.25)
@@ -166,16 +153,11 @@ func TestVariables(t *testing.T) {
 	server.StartTLS()
 	authority := filepath.Join(t.TempDir(), "authority.pem")
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(authority, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(authority, text, 0o600))
 	unset(t, "ENDPOINT", server.URL+"/base/", "CERTIFICATE", authority, "HEADERS", "a=1,token=b%20c", "TRACES_HEADERS", "a=2",
 		"COMPRESSION", "gzip", "METRICS_ENDPOINT", server.URL, "METRICS_COMPRESSION", "none")
 	for _, signal := range []string{"TRACES", "METRICS"} {
-		s, err := newSender(signal)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(newSender(signal))(t)
 		if err := s.send(t.Context(), &tracepb.TracesData{ResourceSpans: []*tracepb.ResourceSpans{{SchemaUrl: "here"}}}); err != nil {
 			t.Fatal(err)
 		}
@@ -236,12 +218,9 @@ func TestAgain(t *testing.T) {
 		})
 		server.Start()
 		unset(t, "ENDPOINT", server.URL)
-		s, err := newSender("TRACES")
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(newSender("TRACES"))(t)
 		s.backoff = time.Millisecond
-		err = s.send(t.Context(), new(tracepb.TracesData))
+		err := s.send(t.Context(), new(tracepb.TracesData))
 		if len(requests) != test.requests || (err == nil) != (test.failure == "") || err != nil && !strings.Contains(err.Error(), test.failure) {
 			t.Errorf("%s: %d requests, %v", test.name, len(requests), err)
 		}

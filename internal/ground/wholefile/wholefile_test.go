@@ -2,6 +2,7 @@ package wholefile
 
 import (
 	"errors"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,9 +13,7 @@ import (
 // Law: where there is no room for a file, the one that was there stays as it is, and nothing is left beside it.
 func TestNoRoom(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "kept")
-	if err := Replace(path, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, Replace(path, []byte("old"), 0o600))
 	err := Write(path, 0o600, func(w io.Writer) error {
 		_, err := w.Write([]byte("ne"))
 		return errors.Join(err, syscall.ENOSPC)

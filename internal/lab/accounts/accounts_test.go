@@ -22,6 +22,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // watch is a clock that is set by hand.
@@ -58,10 +59,7 @@ func open(t *testing.T, dir string, c *watch, o Options) *Directory {
 	t.Helper()
 	o.Now = c.now
 	o.params, o.open = quick, unsyncedDisk
-	b, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(dir, o))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
@@ -75,21 +73,9 @@ func lab(t *testing.T, o Options) (*Directory, *watch) {
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Password: NewSecret(bobsPassword)},
 	} {
-		if _, err := b.Add(t.Context(), system, n); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Add(t.Context(), system, n))(t)
 	}
 	return b, c
-}
-
-func must[T any](value T, err error) func(t *testing.T) T {
-	return func(t *testing.T) T {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return value
-	}
 }
 
 // copyOf copies the files of a book as they are at one moment, as a process leaves them that is
@@ -147,10 +133,7 @@ func kinds(t *testing.T, b *Directory) []Kind {
 	t.Helper()
 	var all []Kind
 	for after := uint64(0); ; {
-		page, err := b.AuditLog(system, Page{After: &after, Limit: 7})
-		if err != nil {
-			t.Fatal(err)
-		}
+		page := must.Get(b.AuditLog(system, Page{After: &after, Limit: 7}))(t)
 		for _, e := range page {
 			all = append(all, e.Kind)
 			after = e.Number
@@ -264,14 +247,14 @@ func TestNamesAreOnePersons(t *testing.T) {
 	if _, err := b.Change(t.Context(), system, "bob", Changes{AnswersAs: &[]string{"ada"}}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("bob answers as ada: %v", err)
 	}
-	must(b.Change(t.Context(), system, "bob", Changes{AnswersAs: &[]string{"robert"}}))(t)
+	must.Get(b.Change(t.Context(), system, "bob", Changes{AnswersAs: &[]string{"robert"}}))(t)
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: "robert"}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("there is a robert now: %v", err)
 	}
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: " ADA "}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("there are two adas: %v", err)
 	}
-	must(b.Disable(t.Context(), system, "bob"))(t)
+	must.Get(b.Disable(t.Context(), system, "bob"))(t)
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: "bob"}); problem.CodeOf(orNil(err)) != problem.Conflict {
 		t.Errorf("somebody else is bob now: %v", err)
 	}
@@ -289,17 +272,17 @@ func TestLastAdmin(t *testing.T) {
 	if _, err := b.Add(t.Context(), system, NewAccount{Name: "bob", Grants: []Grant{{Role: Expert}}}); err == nil || !b.Empty() {
 		t.Errorf("the first account is not an admin: %v", err)
 	}
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
-	must(b.Add(t.Context(), system, NewAccount{Name: "eve", Grants: []Grant{{Role: Admin}}}))(t)
-	must(b.Disable(t.Context(), system, "eve"))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "eve", Grants: []Grant{{Role: Admin}}}))(t)
+	must.Get(b.Disable(t.Context(), system, "eve"))(t)
 	if _, err := b.Disable(t.Context(), system, "ada"); problem.CodeOf(orNil(err)) != problem.NotNow {
 		t.Errorf("the last admin is disabled: %v", err)
 	}
 	if _, err := b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}); problem.CodeOf(orNil(err)) != problem.NotNow {
 		t.Errorf("the last admin is none: %v", err)
 	}
-	must(b.Enable(t.Context(), system, "eve"))(t)
-	must(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
+	must.Get(b.Enable(t.Context(), system, "eve"))(t)
+	must.Get(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
 	if _, err := b.Disable(t.Context(), system, "eve"); err == nil {
 		t.Error("eve was the last one")
 	}
@@ -329,14 +312,14 @@ func TestLogin(t *testing.T) {
 	if slices.Sort(said); len(slices.Compact(said)) != 1 {
 		t.Errorf("the answers differ: %q", said)
 	}
-	must(b.Disable(t.Context(), system, "bob"))(t)
+	must.Get(b.Disable(t.Context(), system, "bob"))(t)
 	if _, err := b.Authenticate(t.Context(), token); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
 		t.Errorf("bob is disabled and still here: %v", err)
 	}
 	if _, _, err := b.Login(t.Context(), "bob", bobsPassword, "192.0.2.1"); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("bob is disabled and logs in: %v", err)
 	}
-	must(b.Enable(t.Context(), system, "bob"))(t)
+	must.Get(b.Enable(t.Context(), system, "bob"))(t)
 	if _, err := b.Authenticate(t.Context(), token); err == nil {
 		t.Error("bob's session is back")
 	}
@@ -352,11 +335,11 @@ func TestLogin(t *testing.T) {
 // Law: the audit log says why a login failed, of each cause another thing, whatever the answer was.
 func TestFailuresHaveReasons(t *testing.T) {
 	b, _ := lab(t, Options{})
-	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Grants: []Grant{{Role: Viewer}}}))(t)
-	must(b.Add(t.Context(), system, NewAccount{
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "carol", Grants: []Grant{{Role: Viewer}}}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{
 		Name: "dave", Grants: []Grant{{Role: Viewer}}, Password: NewSecret("gone with the west wind"),
 	}))(t)
-	must(b.Disable(t.Context(), system, "dave"))(t)
+	must.Get(b.Disable(t.Context(), system, "dave"))(t)
 	tries := [][2]string{
 		{"nobody", bobsPassword}, {"carol", bobsPassword}, {"bob", "wrong"}, {"dave", "gone with the west wind"},
 	}
@@ -365,7 +348,7 @@ func TestFailuresHaveReasons(t *testing.T) {
 		if _, _, err := b.Login(t.Context(), try[0], try[1], "192.0.2.1"); err == nil {
 			t.Errorf("%s logs in", try[0])
 		}
-		last := must(b.AuditLog(system, Page{Limit: 1}))(t)[0]
+		last := must.Get(b.AuditLog(system, Page{Limit: 1}))(t)[0]
 		if last.Kind != KindLoginFailed || last.Reason == "" || reasons[last.Reason] != "" {
 			t.Errorf("%s: %+v, which was said of %s", try[0], last, reasons[last.Reason])
 		}
@@ -386,7 +369,7 @@ func TestPasswords(t *testing.T) {
 		}
 	}
 	// However a keyboard composes its letters, and for a person as long as for a machine.
-	must(b.SetPassword(t.Context(), system, "bob", "z\u00fcrich bern thun"))(t)
+	must.Get(b.SetPassword(t.Context(), system, "bob", "z\u00fcrich bern thun"))(t)
 	b.mustLogin(t, "bob", "zu\u0308rich bern thun", "")
 	if owasp.Memory < 19*1024 || owasp.Iterations < 2 || owasp.Parallelism < 1 || owasp.SaltLength < 16 || owasp.KeyLength < 32 {
 		t.Errorf("OWASP asks for more than %+v", owasp)
@@ -456,18 +439,16 @@ func TestKilled(t *testing.T) {
 	done(t, err)
 	for n := range 3 {
 		grant := Grant{Role: Viewer, Campaign: fmt.Sprint("c", n)}
-		must(b.Grant(t.Context(), system, "bob", grant))(t)
+		must.Get(b.Grant(t.Context(), system, "bob", grant))(t)
 		done(t, b.Logout(t.Context(), over))
 
 		copied := filepath.Join(t.TempDir(), "lab") // as the files are at this moment
-		if err := copyOf(b, copied); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, copyOf(b, copied))
 		found := open(t, copied, c, Options{})
 		if got, want := found.Accounts(), b.Accounts(); !reflect.DeepEqual(got, want) {
 			t.Errorf("the accounts are %v, want %v", got, want)
 		}
-		if !slices.Contains(must(found.Account("bob"))(t).Grants, grant) {
+		if !slices.Contains(must.Get(found.Account("bob"))(t).Grants, grant) {
 			t.Errorf("bob's newest grant is lost")
 		}
 		if i, err := found.Authenticate(t.Context(), token); err != nil || i.Account != "ada" {
@@ -479,7 +460,7 @@ func TestKilled(t *testing.T) {
 		if _, err := found.AuthenticateToken(t.Context(), secret); err != nil {
 			t.Errorf("ada's token is lost: %v", err)
 		}
-		if proof, err := found.Verify(system); err != nil || proof != must(b.Verify(system))(t) {
+		if proof, err := found.Verify(system); err != nil || proof != must.Get(b.Verify(system))(t) {
 			t.Errorf("the trail is another one: %v, %v", proof, err)
 		}
 		found.mustLogin(t, "bob", bobsPassword, "")
@@ -519,8 +500,8 @@ func TestTampering(t *testing.T) {
 	b, c := lab(t, Options{})
 	old := filepath.Join(t.TempDir(), "lab")
 	done(t, copyOf(b, old))
-	must(b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}))(t)
-	newest := must(os.ReadFile(filepath.Join(b.ledger.dir, "HEAD")))(t)
+	must.Get(b.Grant(t.Context(), system, "bob", Grant{Role: Auditor}))(t)
+	newest := must.Get(os.ReadFile(filepath.Join(b.ledger.dir, "HEAD")))(t)
 	done(t, os.WriteFile(filepath.Join(old, "HEAD"), newest, 0o600))
 	if _, err := Open(old, Options{Now: c.now, params: quick}); problem.CodeOf(orNil(err)) != problem.Damaged {
 		t.Errorf("the database was taken back to what it was: %v", err)
@@ -530,7 +511,7 @@ func TestTampering(t *testing.T) {
 		log, err := unsyncedDisk(folder)
 		return faulty{log}, err
 	}
-	b = must(Open(b.ledger.dir, Options{Now: c.now, params: quick, open: changed}))(t)
+	b = must.Get(Open(b.ledger.dir, Options{Now: c.now, params: quick, open: changed}))(t)
 	defer b.Close()
 	if _, err := b.Verify(system); problem.CodeOf(orNil(err)) != problem.Damaged || !strings.Contains(err.Error(), "position 3") {
 		t.Errorf("an event was changed: %v", err)
@@ -551,9 +532,9 @@ func (f faulty) Verify(ctx context.Context) (events.Report, error) {
 func TestEntriesCanBeProved(t *testing.T) {
 	b, _ := lab(t, Options{})
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	head := must(b.roster.log.Head(t.Context()))(t)
-	entries := must(b.AuditLog(system, Page{After: new(uint64)}))(t)
-	if proof := must(b.Verify(system))(t); len(entries) != 7 || proof != (Proof{Entries: 8, Head: head.Hash.String()}) {
+	head := must.Get(b.roster.log.Head(t.Context()))(t)
+	entries := must.Get(b.AuditLog(system, Page{After: new(uint64)}))(t)
+	if proof := must.Get(b.Verify(system))(t); len(entries) != 7 || proof != (Proof{Entries: 8, Head: head.Hash.String()}) {
 		t.Errorf("%d entries, %+v", len(entries), proof)
 	}
 	for _, e := range entries { // before which the log has its own first event
@@ -580,10 +561,10 @@ func TestTrailIsRead(t *testing.T) {
 	}
 	c.pass(2 * time.Minute)
 	_, _ = b.AuditLog(bob, Page{})
-	all := must(b.AuditLog(system, Page{After: new(uint64)}))(t)
+	all := must.Get(b.AuditLog(system, Page{After: new(uint64)}))(t)
 	var backwards []Entry
 	for before := uint64(0); ; before = backwards[len(backwards)-1].Number {
-		page := must(b.AuditLog(system, Page{Before: before, Limit: 3}))(t)
+		page := must.Get(b.AuditLog(system, Page{Before: before, Limit: 3}))(t)
 		if backwards = append(backwards, page...); len(page) < 3 {
 			break
 		}
@@ -633,7 +614,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	request := Request{Add: &NewAccount{Name: "x", Password: NewSecret("never say this aloud")}, SetPassword: &PasswordRequest{Password: NewSecret("never say this aloud")}}
 	shownAll := everything(t, b, ada, token, request, *request.Add, *request.SetPassword,
 		Reply{Secret: NewSecret(secret), Token: &token}, wrong, b.Sessions("ada"), b.Accounts())
-	for _, e := range must(b.AuditLog(system, Page{After: new(uint64)}))(t) {
+	for _, e := range must.Get(b.AuditLog(system, Page{After: new(uint64)}))(t) {
 		shownAll += e.String() + fmt.Sprintf("%+v", e)
 	}
 	stored := ""
@@ -666,9 +647,7 @@ func TestSessionsEnd(t *testing.T) {
 	idle, _ := b.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	for range 9 {
 		c.pass(30 * time.Minute)
-		if _, err := b.Authenticate(t.Context(), used); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Authenticate(t.Context(), used))(t)
 		done(t, b.Close())
 		b = open(t, b.ledger.dir, c, Options{Idle: time.Hour, Lifetime: 5 * time.Hour})
 	}
@@ -701,7 +680,7 @@ func TestSessionsEnd(t *testing.T) {
 	if err != nil || here(second) || here(other) || !here(third) {
 		t.Errorf("a new password: %v", err)
 	}
-	must(b.SetPassword(t.Context(), system, "bob", bobsPassword))(t)
+	must.Get(b.SetPassword(t.Context(), system, "bob", bobsPassword))(t)
 	if here(third) {
 		t.Error("an admin has set a new password, and the session goes on")
 	}
@@ -791,14 +770,14 @@ func TestTokens(t *testing.T) {
 	if _, err := b.AuthenticateToken(t.Context(), secret[:len(secret)-1]+"_"); err == nil {
 		t.Error("another one will do")
 	}
-	must(b.RevokeToken(t.Context(), ada, token.ID))(t)
+	must.Get(b.RevokeToken(t.Context(), ada, token.ID))(t)
 	if _, err := b.AuthenticateToken(t.Context(), secret); err == nil {
 		t.Error("it was revoked")
 	}
 	secret, token, err = b.CreateToken(t.Context(), bob, "bob", NewToken{Name: "z", Scopes: []Permission{See}})
 	done(t, err)
-	must(b.Disable(t.Context(), ada, "bob"))(t)
-	must(b.Enable(t.Context(), system, "bob"))(t)
+	must.Get(b.Disable(t.Context(), ada, "bob"))(t)
+	must.Get(b.Enable(t.Context(), system, "bob"))(t)
 	revoked := 0
 	for _, k := range kinds(t, b) {
 		if k == KindTokenRevoked {
@@ -839,15 +818,15 @@ func TestTokensAreFew(t *testing.T) {
 	}
 	var last Token
 	for range mostTokens {
-		must(another("ada"))(t)
-		last = must(another("bob"))(t)
+		must.Get(another("ada"))(t)
+		last = must.Get(another("bob"))(t)
 	}
 	full("with all there may be")
-	must(b.RevokeToken(t.Context(), system, last.ID))(t)
-	must(another("bob"))(t)
+	must.Get(b.RevokeToken(t.Context(), system, last.ID))(t)
+	must.Get(another("bob"))(t)
 	full("with another for the one that was revoked")
 	c.pass(time.Hour)
-	must(another("bob"))(t)
+	must.Get(another("bob"))(t)
 }
 
 // Law: what has not the form of a token proves nothing, and is nothing to be recorded. One of the
@@ -889,9 +868,9 @@ func TestTokensEndInOrder(t *testing.T) {
 		want = append(want, made.ID)
 	}
 	slices.Sort(want)
-	must(b.Disable(t.Context(), system, "bob"))(t)
+	must.Get(b.Disable(t.Context(), system, "bob"))(t)
 	var ended []string
-	for _, e := range must(b.AuditLog(system, Page{After: new(uint64)}))(t) {
+	for _, e := range must.Get(b.AuditLog(system, Page{After: new(uint64)}))(t) {
 		if e.Kind == KindTokenRevoked {
 			ended = append(ended, e.Credential)
 		}
@@ -910,12 +889,12 @@ func TestSessionsMakeNothingLasting(t *testing.T) {
 	wanted := NewToken{Name: "x", Scopes: []Permission{See, Administer}}
 	secret, _, err := b.CreateToken(t.Context(), ada, "ada", wanted)
 	done(t, err)
-	must(b.Add(t.Context(), system, NewAccount{Name: "gone"}))(t)
-	must(b.Disable(t.Context(), system, "gone"))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "gone"}))(t)
+	must.Get(b.Disable(t.Context(), system, "gone"))(t)
 	before := len(b.Accounts())
 	c.pass(7 * time.Hour)
-	found := must(b.Authenticate(t.Context(), session))(t)
-	program := must(b.AuthenticateToken(t.Context(), secret))(t)
+	found := must.Get(b.Authenticate(t.Context(), session))(t)
+	program := must.Get(b.AuthenticateToken(t.Context(), secret))(t)
 	for what, who := range map[string]Identity{"a session": found, "a token": program} {
 		role, mail := Grant{Role: Admin}, "eve@example.org"
 		_, _, token := b.CreateToken(t.Context(), who, "ada", wanted)
@@ -945,17 +924,17 @@ func TestSessionsMakeNothingLasting(t *testing.T) {
 	if len(b.Tokens("ada")) != 1 || len(b.Accounts()) != before {
 		t.Error("there is another token or account")
 	}
-	must(b.Revoke(t.Context(), found, "bob", must(b.Account("bob"))(t).Grants[0]))(t)
+	must.Get(b.Revoke(t.Context(), found, "bob", must.Get(b.Account("bob"))(t).Grants[0]))(t)
 	_, again, err := b.Reauthenticate(t.Context(), session, adasPassword, "192.0.2.1")
 	done(t, err)
 	if _, _, err := b.CreateToken(t.Context(), again, "ada", wanted); err != nil {
 		t.Errorf("after she has shown it again: %v", err)
 	}
-	must(b.SetPassword(t.Context(), again, "ada", bobsPassword))(t)
+	must.Get(b.SetPassword(t.Context(), again, "ada", bobsPassword))(t)
 	if _, err := b.AuthenticateToken(t.Context(), secret); err != nil {
 		t.Errorf("with a new password: %v", err)
 	}
-	must(b.SetPassword(t.Context(), system, "ada", adasPassword))(t)
+	must.Get(b.SetPassword(t.Context(), system, "ada", adasPassword))(t)
 }
 
 // Law: whoever may not change accounts changes none, by whichever method.
@@ -1055,10 +1034,10 @@ func TestFullDisk(t *testing.T) {
 	if i, err := b.Authenticate(t.Context(), token); err != nil || i.Account != "ada" {
 		t.Errorf("ada is thrown out: %v", err)
 	}
-	if own := must(b.Account("bob"))(t); len(own.Grants) != 1 {
+	if own := must.Get(b.Account("bob"))(t); len(own.Grants) != 1 {
 		t.Errorf("bob is %v", own.Grants)
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 	if b.Err() == nil {
 		t.Error("it does not say that it takes nothing")
 	}
@@ -1072,17 +1051,17 @@ func TestFullDisk(t *testing.T) {
 	if err := b.Err(); err != nil {
 		t.Errorf("there is room again: %v", err)
 	}
-	must(b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}))(t)
+	must.Get(b.Grant(t.Context(), system, "bob", Grant{Role: Viewer}))(t)
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 	done(t, b.Close())
 	b = open(t, b.ledger.dir, c, Options{})
 	if _, err := b.Authenticate(t.Context(), token); err != nil {
 		t.Errorf("ada's session is lost: %v", err)
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 }
 
 // Law: a book is used by many at once.
@@ -1104,7 +1083,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 	if n := len(slices.Collect(maps.Keys(b.roster.state.accounts))); n != 10 {
 		t.Errorf("there are %d accounts", n)
 	}
@@ -1118,14 +1097,14 @@ func TestFirstAdminIsTold(t *testing.T) {
 	admin := func(name string) Request {
 		return Request{Add: &NewAccount{Name: name, Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}}
 	}
-	if reply := must(b.Do(ctx, anybody, admin("evil")))(t); reply.First != nil {
+	if reply := must.Get(b.Do(ctx, anybody, admin("evil")))(t); reply.First != nil {
 		t.Errorf("before the first one was %v", reply.First)
 	}
-	reply := must(b.Do(t.Context(), system, admin("owner")))(t)
+	reply := must.Get(b.Do(t.Context(), system, admin("owner")))(t)
 	if reply.First == nil || reply.First.Account != "evil" || reply.First.By != "mallory" || reply.First.From != "127.0.0.1" {
 		t.Errorf("the owner is told %+v", reply.First)
 	}
-	if reply := must(b.Do(t.Context(), system, Request{Add: &NewAccount{Name: "eve", Grants: []Grant{{Role: Viewer}}}}))(t); reply.First != nil {
+	if reply := must.Get(b.Do(t.Context(), system, Request{Add: &NewAccount{Name: "eve", Grants: []Grant{{Role: Viewer}}}}))(t); reply.First != nil {
 		t.Errorf("with a viewer: %v", reply.First)
 	}
 }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"path/filepath"
 	"testing"
 )
@@ -40,31 +41,19 @@ func BenchmarkVerify(b *testing.B) {
 	for n := range 10_000 {
 		c.entries = append(c.entries, Entry{Kind: KindLogin, By: "ada", Account: "ada", Method: ByPassword, From: fmt.Sprint("192.0.2.", n%250), Credential: randomID()})
 	}
-	if err := book.ledger.commit(c); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, book.ledger.commit(c))
 	for b.Loop() {
-		if _, err := book.Verify(system); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(book.Verify(system))(b)
 	}
 }
 
 // full is a book as it is used, with somebody who is logged in.
 func full(b *testing.B) (*Directory, string) {
-	book, err := Open(filepath.Join(b.TempDir(), "lab"), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	book := must.Get(Open(filepath.Join(b.TempDir(), "lab"), Options{}))(b)
 	b.Cleanup(func() { _ = book.Close() })
-	if _, err := book.Add(b.Context(), system, NewAccount{
+	must.Get(book.Add(b.Context(), system, NewAccount{
 		Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword),
-	}); err != nil {
-		b.Fatal(err)
-	}
-	token, _, err := book.Login(b.Context(), "ada", adasPassword, "192.0.2.1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
+	token, _ := must.Get2(book.Login(b.Context(), "ada", adasPassword, "192.0.2.1"))(b)
 	return book, token
 }

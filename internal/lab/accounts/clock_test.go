@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const year = 365 * 24 * time.Hour
@@ -21,7 +22,7 @@ func ahead(t *testing.T, restart bool) (b *Directory, c *watch, session, token s
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Password: NewSecret(bobsPassword)},
 	} {
-		must(b.Add(t.Context(), system, n))(t)
+		must.Get(b.Add(t.Context(), system, n))(t)
 	}
 	c.pass(year)
 	session, _ = b.mustLogin(t, "ada", adasPassword, "192.0.2.1")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // guess tries a wrong password and returns how long it is to wait, zero where it was heard.
@@ -131,7 +132,7 @@ func TestLimitsAfterRestart(t *testing.T) {
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Password: NewSecret(bobsPassword)},
 		{Name: "eve", Grants: []Grant{{Role: Viewer}}, Password: NewSecret(bobsPassword)},
 	} {
-		must(b.Add(t.Context(), system, n))(t)
+		must.Get(b.Add(t.Context(), system, n))(t)
 	}
 	b.mustLogin(t, "ada", adasPassword, "198.51.100.7")
 	restart := func() {

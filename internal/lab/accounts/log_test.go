@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files of kinds that have none")
@@ -26,8 +27,8 @@ func everyKind(t *testing.T) *Directory {
 	o := p.options(t, OIDC{RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true})
 	o.Passkeys = site
 	b := open(t, filepath.Join(t.TempDir(), "lab"), c, o)
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
-	must(b.Add(t.Context(), system, NewAccount{
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{
 		Name: "bob", DisplayName: "Bob", Email: "bob@example.org", AnswersAs: []string{"robert"},
 		Grants: []Grant{{Role: Expert, Campaign: "lfp"}}, Password: NewSecret(bobsPassword),
 	}))(t)
@@ -36,15 +37,15 @@ func everyKind(t *testing.T) *Directory {
 	done(t, err)
 	k := register(t, b, session, newDevice(t))
 	mail := "bob@lab.example.org"
-	must(b.Change(t.Context(), ada, "bob", Changes{Email: &mail}))(t)
-	must(b.Grant(t.Context(), ada, "bob", Grant{Role: Viewer}))(t)
-	must(b.Revoke(t.Context(), ada, "bob", Grant{Role: Expert, Campaign: "lfp"}))(t)
+	must.Get(b.Change(t.Context(), ada, "bob", Changes{Email: &mail}))(t)
+	must.Get(b.Grant(t.Context(), ada, "bob", Grant{Role: Viewer}))(t)
+	must.Get(b.Revoke(t.Context(), ada, "bob", Grant{Role: Expert, Campaign: "lfp"}))(t)
 	_, tok, err := b.CreateToken(t.Context(), ada, "ada", NewToken{Name: "x", Scopes: []Permission{See}, Campaigns: []string{"lfp"}})
 	done(t, err)
 	_, _, err = b.CreateToken(t.Context(), ada, "ada", NewToken{Name: "y", Scopes: []Permission{See}})
 	done(t, err)
-	must(b.RevokeToken(t.Context(), ada, tok.ID))(t)
-	must(b.RemovePasskey(t.Context(), ada, "ada", k.ID))(t)
+	must.Get(b.RevokeToken(t.Context(), ada, tok.ID))(t)
+	must.Get(b.RemovePasskey(t.Context(), ada, "ada", k.ID))(t)
 	register(t, b, session, newDevice(t))
 	over, bob := b.mustLogin(t, "bob", bobsPassword, "192.0.2.9")
 	b.Refused(bob, Run, "lfp", "192.0.2.9")
@@ -52,11 +53,11 @@ func everyKind(t *testing.T) *Directory {
 	_, bob = b.mustLogin(t, "bob", bobsPassword, "192.0.2.9")
 	done(t, b.EndSession(t.Context(), ada, "bob", bob.Credential))
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.9")
-	must(b.EndSessions(t.Context(), ada, "bob"))(t)
+	must.Get(b.EndSessions(t.Context(), ada, "bob"))(t)
 	_, _, err = p.come(b, "", map[string]any{"sub": "1", "preferred_username": "eve", "groups": "chem", "auth_time": c.now().Unix()})
 	done(t, err)
-	must(b.Disable(t.Context(), ada, "bob"))(t)
-	must(b.Enable(t.Context(), ada, "bob"))(t)
+	must.Get(b.Disable(t.Context(), ada, "bob"))(t)
+	must.Get(b.Enable(t.Context(), ada, "bob"))(t)
 	for guess(t, b, "bob", "203.0.113.5") == 0 {
 	}
 	b.mustLogin(t, "bob", bobsPassword, "192.0.2.9")
@@ -108,9 +109,9 @@ func TestLiveIsReplayed(t *testing.T) {
 	if _, _, err := b.Login(t.Context(), "ada", adasPassword, "192.0.2.1"); problem.CodeOf(orNil(err)) != problem.Unauthenticated {
 		t.Errorf("a password that was forgotten: %v", err)
 	}
-	must(b.SetPassword(t.Context(), system, "ada", adasPassword))(t)
+	must.Get(b.SetPassword(t.Context(), system, "ada", adasPassword))(t)
 	b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
-	if len(b.Accounts()) != 3 || !slices.Contains(must(b.Account("ada"))(t).Grants, Grant{Role: Admin}) {
+	if len(b.Accounts()) != 3 || !slices.Contains(must.Get(b.Account("ada"))(t).Grants, Grant{Role: Admin}) {
 		t.Errorf("there are %+v", b.Accounts())
 	}
 }
@@ -139,14 +140,14 @@ func TestGolden(t *testing.T) {
 		if _, err := os.Stat(file); err != nil && *rewrite {
 			done(t, os.WriteFile(file, []byte(kinds[info.Kind]+"\n"), 0o644))
 		}
-		text := strings.TrimSuffix(string(must(os.ReadFile(file))(t)), "\n")
+		text := strings.TrimSuffix(string(must.Get(os.ReadFile(file))(t)), "\n")
 		payload, err := vocabulary.Decode(events.Event{Kind: info.Kind, Version: info.Version, Data: []byte(text)})
 		done(t, err)
-		if again := string(must(json.Marshal(payload))(t)); again != text {
+		if again := string(must.Get(json.Marshal(payload))(t)); again != text {
 			t.Errorf("%s: written again it is\n%s\nand was\n%s", file, again, text)
 		}
 	}
-	if files := must(filepath.Glob(filepath.Join("testdata", "golden", "*")))(t); len(files) != len(vocabulary.Kinds()) {
+	if files := must.Get(filepath.Glob(filepath.Join("testdata", "golden", "*")))(t); len(files) != len(vocabulary.Kinds()) {
 		t.Errorf("there are %d files of %d kinds: none is ever removed", len(files), len(vocabulary.Kinds()))
 	}
 }
@@ -182,7 +183,7 @@ func TestCrash(t *testing.T) {
 				t.Errorf("%s: %s is left, %v", where, kv.Key, err)
 			}
 		}
-		if must(b.Verify(system))(t); !at.added {
+		if must.Get(b.Verify(system))(t); !at.added {
 			return
 		}
 		login := func(password string) bool {
@@ -218,15 +219,15 @@ func TestCrash(t *testing.T) {
 	})
 	b, err := Open(filepath.Join(t.TempDir(), "lab"), Options{Now: clock.now, params: quick, open: onDisk})
 	done(t, err)
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
 	then(func() { now.added = true })
 	session, _ := b.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	secret, _, err := b.CreateToken(t.Context(), system, "ada", NewToken{Name: "x", Scopes: []Permission{See}})
 	done(t, err)
 	then(func() { now.session, now.secret, now.ending = session, secret, true })
-	must(b.EndSessions(t.Context(), system, "ada"))(t)
+	must.Get(b.EndSessions(t.Context(), system, "ada"))(t)
 	then(func() { now.ended, now.changing = true, true })
-	must(b.SetPassword(t.Context(), system, "ada", second))(t)
+	must.Get(b.SetPassword(t.Context(), system, "ada", second))(t)
 	then(func() { now.changed = true })
 	done(t, b.Close())
 	for _, check := range checks {
@@ -245,12 +246,8 @@ func BenchmarkOpen(b *testing.B) {
 			Credential: randomID(), facts: &Facts{Secret: randomID(), Confirmed: time.Now().UTC()},
 		}
 	}
-	if err := d.ledger.commit(change{entries: entries}); err != nil {
-		b.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, d.ledger.commit(change{entries: entries}))
+	must.Do(b, d.Close())
 	for b.Loop() {
 		d, err := Open(d.ledger.dir, Options{})
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: accounts, grants, sessions and tokens are at every moment what a naive model says that only
@@ -23,11 +24,9 @@ func TestMachine(t *testing.T) {
 		m.open()
 		defer func() { _ = m.b.Close() }()
 		m.people = map[string]*person{"ada": {password: "the password number 0", grants: []Grant{{Role: Admin}}}}
-		if _, err := m.b.Add(t.Context(), system, NewAccount{
+		must.Get(m.b.Add(t.Context(), system, NewAccount{
 			Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret("the password number 0"),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"":         m.compare,
 			"add":      m.add,
@@ -183,9 +182,7 @@ func (m *machine) holds(t *rapid.T, i Identity, p *person) {
 
 func (m *machine) logout(t *rapid.T) {
 	v := m.visit(t)
-	if err := m.b.Logout(t.Context(), v.secret); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.b.Logout(t.Context(), v.secret))
 	if m.lasts(v) {
 		v.ended = true
 	}
@@ -248,17 +245,13 @@ func (m *machine) enable(t *rapid.T) {
 func (m *machine) password(t *rapid.T) {
 	name, p := m.somebody(t)
 	p.password = fmt.Sprint("the password number ", rapid.IntRange(0, 9).Draw(t, "number"))
-	if _, err := m.b.SetPassword(t.Context(), system, name, p.password); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.b.SetPassword(t.Context(), system, name, p.password))(t)
 	m.endAll(name)
 }
 
 func (m *machine) end(t *rapid.T) {
 	name, _ := m.somebody(t)
-	if _, err := m.b.EndSessions(t.Context(), system, name); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.b.EndSessions(t.Context(), system, name))(t)
 	m.endAll(name)
 }
 
@@ -286,9 +279,7 @@ func (m *machine) untoken(t *rapid.T) {
 }
 
 func (m *machine) reopen(t *rapid.T) {
-	if err := m.b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, m.b.Close())
 	m.open()
 }
 
@@ -304,12 +295,8 @@ func (m *machine) kill(t *rapid.T) {
 	}
 	m.kills++
 	copied := fmt.Sprintf("%s-%d", m.dir, m.kills)
-	if err := copyOf(m.b, copied); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, copyOf(m.b, copied))
+	must.Do(t, m.b.Close())
 	m.dir = copied
 	m.open()
 }
@@ -342,7 +329,5 @@ func (m *machine) compare(t *rapid.T) {
 			t.Fatalf("a token of %v may see: %v", m.people[o.who].grants, i.May(See, ""))
 		}
 	}
-	if _, err := m.b.Verify(system); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(m.b.Verify(system))(t)
 }

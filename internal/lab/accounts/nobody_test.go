@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a caller without an account may do nothing with the sessions of the
@@ -28,7 +29,7 @@ func TestOIDCRolesHaveAnOrder(t *testing.T) {
 		RoleClaim: "roles", NewAccounts: true,
 		Roles: map[string]Role{"chem": Scientist, "lab": Scientist, "boss": Admin, "book": Auditor},
 	}))
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 	want := []Role{Admin, Auditor, Scientist}
 	for name, roles := range map[string][]string{
 		"eve": {"chem", "boss", "book", "lab"}, "fay": {"lab", "book", "chem", "boss"},

@@ -23,6 +23,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // provider is a small OpenID Connect issuer, which says of whoever comes what it is told to, and
@@ -139,7 +140,7 @@ func TestOIDC(t *testing.T) {
 		{Name: "bob", Grants: []Grant{{Role: Expert}}, Email: "bob@elsewhere.example"},
 		{Name: "carol", Grants: []Grant{{Role: Expert}}, Email: "carol@lab.example.org"},
 	} {
-		must(b.Add(t.Context(), system, n))(t)
+		must.Get(b.Add(t.Context(), system, n))(t)
 	}
 	ada := map[string]any{"sub": "4711", "email": "Ada@Lab.example.org", "email_verified": true, "auth_time": c.now().Add(-time.Hour).Unix()}
 	_, who, err := p.come(b, "", ada)
@@ -231,12 +232,12 @@ func TestOIDC(t *testing.T) {
 	if token, _, err := p.come(b, "carol", with(ada, "auth_time", c.now().Unix())); token != "" || err == nil || !strings.Contains(err.Error(), "carol was to show it") {
 		t.Errorf("ada confirms what carol does: %v", err)
 	}
-	must(b.Grant(t.Context(), system, "bob", Grant{Role: Admin}))(t)
-	must(b.Disable(t.Context(), system, "ada"))(t)
+	must.Get(b.Grant(t.Context(), system, "bob", Grant{Role: Admin}))(t)
+	must.Get(b.Disable(t.Context(), system, "ada"))(t)
 	if _, _, err := p.come(b, "", ada); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("ada is disabled: %v", err)
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 	p.Close()
 	b = open(t, filepath.Join(t.TempDir(), "lab"), c, o)
 	if _, _, err := b.BeginOIDC(t.Context(), ""); problem.CodeOf(orNil(err)) != problem.Unavailable {
@@ -258,7 +259,7 @@ func TestOIDCRoles(t *testing.T) {
 	if _, _, err := p.come(b, "", says("boss")); err == nil || !b.Empty() {
 		t.Errorf("the first account is made by whoever comes first: %v", err)
 	}
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 	if _, _, err := p.come(b, "", says("cook")); problem.CodeOf(orNil(err)) != problem.Forbidden {
 		t.Errorf("cooks are let in: %v", err)
 	}
@@ -266,17 +267,17 @@ func TestOIDCRoles(t *testing.T) {
 	if err != nil || who.Account != "eve" || who.May(Run, "lfp") != nil || who.May(Administer, "") == nil || who.DisplayName != "Eve E." {
 		t.Fatalf("eve is %+v: %v", who, err)
 	}
-	must(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor, Issuer: p.URL}))(t)
+	must.Get(b.Grant(t.Context(), system, "eve", Grant{Role: Auditor, Issuer: p.URL}))(t)
 	if _, who, err = p.come(b, "", says("boss")); err != nil || who.May(Administer, "") != nil ||
 		slices.ContainsFunc(who.Grants, func(g Grant) bool { return g.Role == Scientist }) || !slices.Contains(who.Grants, Grant{Role: Auditor}) {
 		t.Errorf("eve is %+v: %v", who, err)
 	}
-	must(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
+	must.Get(b.Revoke(t.Context(), system, "ada", Grant{Role: Admin}))(t)
 	if _, who, err = p.come(b, "", says("chem")); err != nil || who.May(Administer, "") != nil {
 		t.Errorf("nobody is an admin any more: %+v, %v", who, err)
 	}
 	// Without a domain for which the issuer is asked, its word on an address ties nobody to an account.
-	must(b.Add(t.Context(), system, NewAccount{Name: "carol", Email: "carol@lab.example.org"}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "carol", Email: "carol@lab.example.org"}))(t)
 	if _, who, err = p.come(b, "", map[string]any{
 		"sub": "9", "preferred_username": "dora", "email": "carol@lab.example.org", "email_verified": true,
 		"realm_access": map[string]any{"roles": "chem"},
@@ -296,7 +297,7 @@ func TestOIDCRemoval(t *testing.T) {
 	b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 		RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
 	}))
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 	says := func(groups ...string) map[string]any {
 		return map[string]any{"sub": "1", "preferred_username": "eve", "groups": groups}
 	}
@@ -304,7 +305,7 @@ func TestOIDCRemoval(t *testing.T) {
 	if err != nil || who.May(Run, "lfp") != nil {
 		t.Fatalf("eve is %+v: %v", who, err)
 	}
-	must(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
+	must.Get(b.Grant(t.Context(), system, "eve", Grant{Role: Viewer}))(t)
 	secret, _, err := b.CreateToken(t.Context(), system, "eve", NewToken{Name: "x", Scopes: []Permission{See, Run}})
 	done(t, err)
 	before := uint64(b.roster.last)
@@ -317,13 +318,13 @@ func TestOIDCRemoval(t *testing.T) {
 	if who, err := b.AuthenticateToken(t.Context(), secret); err != nil || who.May(Run, "lfp") == nil || who.May(See, "lfp") != nil {
 		t.Errorf("her token may run, or not even what an admin gave her: %+v, %v", who, err)
 	}
-	if left := must(b.Account("eve"))(t).Grants; !slices.Equal(left, []Grant{{Role: Viewer}}) {
+	if left := must.Get(b.Account("eve"))(t).Grants; !slices.Equal(left, []Grant{{Role: Viewer}}) {
 		t.Errorf("she is still %v", left)
 	}
 	if got, want := kinds(t, b)[before:], []Kind{KindRevoked, KindSessionsEnded, KindLoginFailed}; !slices.Equal(got, want) {
 		t.Errorf("recorded are %v", got)
 	}
-	for _, e := range must(b.AuditLog(system, Page{Limit: 3}))(t) {
+	for _, e := range must.Get(b.AuditLog(system, Page{Limit: 3}))(t) {
 		if e.Account != "eve" {
 			t.Errorf("not of eve: %s", e)
 		}
@@ -364,7 +365,7 @@ func TestOIDCSilence(t *testing.T) {
 			b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 				RoleClaim: "groups", Roles: map[string]Role{"chem": Scientist}, NewAccounts: true,
 			}))
-			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+			must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 			says := map[string]any{"sub": "1", "preferred_username": "eve", "groups": []string{"chem"}}
 			session, _, err := p.come(b, "", says)
 			done(t, err)
@@ -381,7 +382,7 @@ func TestOIDCSilence(t *testing.T) {
 				t.Errorf("UserInfo was asked %d times, want %d", p.infos, x.infos)
 			}
 			_, err = b.Authenticate(t.Context(), session)
-			if grants := must(b.Account("eve"))(t).Grants; (err != nil) != x.takes || (len(grants) == 0) != x.takes {
+			if grants := must.Get(b.Account("eve"))(t).Grants; (err != nil) != x.takes || (len(grants) == 0) != x.takes {
 				t.Errorf("eve has the roles %v, and her session: %v", grants, err)
 			}
 		})
@@ -416,7 +417,7 @@ func TestOIDCNames(t *testing.T) {
 			b := open(t, filepath.Join(t.TempDir(), "lab"), c, p.options(t, OIDC{
 				Domains: x.domains, RoleClaim: "groups", Roles: map[string]Role{"chem": Expert}, NewAccounts: true,
 			}))
-			must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
+			must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}}))(t)
 			_, who, err := p.come(b, "", map[string]any{
 				"sub": "1", "preferred_username": x.preferred, "email": x.email, "email_verified": x.verified, "groups": "chem",
 			})
@@ -439,7 +440,7 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 	o := newProvider(t, c).options(t, OIDC{Domains: []string{"lab.example.org"}})
 	o.Passkeys = site
 	b := open(t, dir, c, o)
-	must(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	must.Get(b.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
 	before := uint64(b.roster.last)
 	for range 10 {
 		_, _, err := b.FinishOIDC(t.Context(), "nothing", OIDCAnswer{State: "x", Code: "y"}, "192.0.2.1")
@@ -481,7 +482,7 @@ func TestFewEntriesOfStrangers(t *testing.T) {
 	if n := flood(); n != 2 {
 		t.Errorf("a minute later %d entries", n)
 	}
-	entries := must(b.AuditLog(system, Page{Limit: 4}))(t)
+	entries := must.Get(b.AuditLog(system, Page{Limit: 4}))(t)
 	for _, e := range entries {
 		if e.Kind != KindLoginFailed || strings.Contains(e.Reason, "ada") {
 			t.Errorf("recorded: %+v", e)

@@ -9,6 +9,7 @@ import (
 	"github.com/descope/virtualwebauthn"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // device is an authenticator and the browser before it.
@@ -40,19 +41,13 @@ func newDevice(t *testing.T) *device {
 
 // make answers navigator.credentials.create, and get navigator.credentials.get.
 func (d *device) make(options json.RawMessage) []byte {
-	asked, err := virtualwebauthn.ParseAttestationOptions(string(options))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	asked := must.Get(virtualwebauthn.ParseAttestationOptions(string(options)))(d.t)
 	d.auth.Options.UserHandle = []byte(asked.UserID)
 	return []byte(virtualwebauthn.CreateAttestationResponse(d.site, d.auth, d.key, *asked))
 }
 
 func (d *device) get(options json.RawMessage) []byte {
-	asked, err := virtualwebauthn.ParseAssertionOptions(string(options))
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	asked := must.Get(virtualwebauthn.ParseAssertionOptions(string(options)))(d.t)
 	d.key.Counter++
 	return []byte(virtualwebauthn.CreateAssertionResponse(d.site, d.auth, d.key, *asked))
 }
@@ -79,7 +74,7 @@ func TestPasskeys(t *testing.T) {
 	k := register(t, b, session, phone)
 	register(t, b, session, laptop)
 	stranger.auth.Options.UserHandle = phone.auth.Options.UserHandle
-	if own := must(b.Account("bob"))(t).Passkeys; len(own) != 2 || own[0] != k || k.Name != "phone" {
+	if own := must.Get(b.Account("bob"))(t).Passkeys; len(own) != 2 || own[0] != k || k.Name != "phone" {
 		t.Errorf("bob's passkeys are %+v", own)
 	}
 	if ceremony, options, err := b.BeginPasskey(t.Context(), session); err != nil || !strings.Contains(string(options), "excludeCredentials") {
@@ -102,9 +97,7 @@ func TestPasskeys(t *testing.T) {
 		if err != nil || who.Account != "bob" || who.Method != ByPasskey || who.Recent(c.now(), time.Minute) != nil {
 			t.Fatalf("bob is %+v: %v", who, err)
 		}
-		if _, err := b.Authenticate(t.Context(), token); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Authenticate(t.Context(), token))(t)
 	}
 
 	for name, answer := range map[string]func(begin func() (string, json.RawMessage)) (string, []byte){
@@ -186,13 +179,13 @@ func TestPasskeys(t *testing.T) {
 	}
 	register(t, b, fresh, newDevice(t))
 
-	must(b.RemovePasskey(t.Context(), bob, "bob", k.ID))(t)
+	must.Get(b.RemovePasskey(t.Context(), bob, "bob", k.ID))(t)
 	ceremony, options, err = b.BeginPasskeyLogin(t.Context())
 	done(t, err)
 	if _, _, err := b.FinishPasskeyLogin(t.Context(), ceremony, phone.get(options), ""); err == nil {
 		t.Error("a passkey that was removed is good")
 	}
-	must(b.Disable(t.Context(), system, "bob"))(t)
+	must.Get(b.Disable(t.Context(), system, "bob"))(t)
 	ceremony, _, err = b.BeginPasskeyLogin(t.Context())
 	done(t, err)
 	_, options, err = b.BeginPasskeyLogin(t.Context())
@@ -206,7 +199,7 @@ func TestPasskeys(t *testing.T) {
 	if _, _, err := b.FinishPasskeyLogin(t.Context(), ceremony, laptop.get(options), ""); err == nil || !strings.Contains(err.Error(), "disabled") {
 		t.Errorf("bob is disabled: %v", err)
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 }
 
 // Law: a passkey is registered in the ceremony that its owner has begun, and in no other: not in one
@@ -236,7 +229,7 @@ func TestPasskeyNeedsItsCeremony(t *testing.T) {
 	done(t, err)
 	refused("a login", login, answer)
 	late, lateAnswer := begin(ada)
-	must(b.FinishPasskey(t.Context(), ada, own, "phone", answer))(t)
+	must.Get(b.FinishPasskey(t.Context(), ada, own, "phone", answer))(t)
 	refused("one that is finished", own, answer)
 	c.pass(ceremonyTime + time.Second)
 	refused("one that is over", late, lateAnswer)

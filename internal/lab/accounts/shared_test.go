@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -27,10 +28,7 @@ import (
 func server(t testing.TB, database, name string, c *watch, o Options) *Directory {
 	t.Helper()
 	o.Now, o.params = c.now, quick
-	b, err := Open(lablog.Address(database+"&application_name="+name), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(Open(lablog.Address(database+"&application_name="+name), o))(t)
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }
@@ -45,9 +43,7 @@ func servers(t testing.TB, o Options) (one, other *Directory, c *watch) {
 		{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)},
 		{Name: "bob", Grants: []Grant{{Role: Expert}, {Role: Viewer}}, Password: NewSecret(bobsPassword)},
 	} {
-		if _, err := one.Add(t.Context(), system, n); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(one.Add(t.Context(), system, n))(t)
 	}
 	return one, other, c
 }
@@ -89,7 +85,7 @@ func TestSharedSessions(t *testing.T) {
 
 	token, ada := one.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	bobs, _ := other.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	must(one.Revoke(t.Context(), ada, "bob", Grant{Role: Expert}))(t)
+	must.Get(one.Revoke(t.Context(), ada, "bob", Grant{Role: Expert}))(t)
 	took := soon(t, "a role is taken away", func() bool {
 		still, err := other.Still(t.Context(), bobs)
 		done(t, err)
@@ -101,32 +97,32 @@ func TestSharedSessions(t *testing.T) {
 	if who, err := one.AuthenticateToken(t.Context(), secret); err != nil || who.Account != "ada" {
 		t.Errorf("an API token of the other server is of %+v: %v", who, err)
 	}
-	must(one.RevokeToken(t.Context(), ada, made.ID))(t)
+	must.Get(one.RevokeToken(t.Context(), ada, made.ID))(t)
 	soon(t, "a token is revoked", func() bool {
 		_, err := other.StillToken(t.Context(), secret)
 		return codeOf(err) == problem.Unauthenticated
 	})
 	again, _, err := other.Reauthenticate(t.Context(), token, adasPassword, "192.0.2.1")
 	done(t, err)
-	must(one.Authenticate(t.Context(), again))(t)
+	must.Get(one.Authenticate(t.Context(), again))(t)
 	soon(t, "the token before it proves nothing any more", func() bool {
 		_, err := one.Authenticate(t.Context(), token)
 		return codeOf(err) == problem.Unauthenticated
 	})
-	must(other.SetPassword(t.Context(), ada, "bob", "a password of bob's"))(t)
+	must.Get(other.SetPassword(t.Context(), ada, "bob", "a password of bob's"))(t)
 	soon(t, "the sessions end with the password", func() bool {
 		_, err := one.Authenticate(t.Context(), bobs)
 		return codeOf(err) == problem.Unauthenticated
 	})
 	one.mustLogin(t, "bob", "a password of bob's", "192.0.2.1")
 
-	must(other.Disable(t.Context(), ada, "bob"))(t)
+	must.Get(other.Disable(t.Context(), ada, "bob"))(t)
 	later := server(t, strings.TrimSuffix(databaseOf(one), "&application_name=one"), "later", c, Options{})
-	if a := must(later.Account("bob"))(t); !a.Disabled || len(later.Sessions("bob")) > 0 {
+	if a := must.Get(later.Account("bob"))(t); !a.Disabled || len(later.Sessions("bob")) > 0 {
 		t.Errorf("a later server sees %+v", a)
 	}
 	same(t, one, other, later)
-	must(one.Verify(system))(t)
+	must.Get(one.Verify(system))(t)
 }
 
 // queryOf is the query of an address.
@@ -210,7 +206,7 @@ func TestSharedChanges(t *testing.T) {
 		// ada, and two more: each takes the role of the next.
 		admins := []string{"ada", name, "bob"}
 		for _, a := range admins[1:] {
-			must(one.Grant(t.Context(), system, a, Grant{Role: Admin}))(t)
+			must.Get(one.Grant(t.Context(), system, a, Grant{Role: Admin}))(t)
 		}
 		if n := done1(both(func(b *Directory, n int) error {
 			_, err := b.Revoke(t.Context(), system, admins[n], Grant{Role: Admin})
@@ -229,7 +225,7 @@ func TestSharedChanges(t *testing.T) {
 		entries, err := b.AuditLog(system, Page{Limit: 1000})
 		done(t, err)
 		page = append(page, entries)
-		must(b.Verify(system))(t)
+		must.Get(b.Verify(system))(t)
 	}
 	for n, e := range page[0] {
 		if e.Number != uint64(len(page[0])-n) || e.Hash != page[1][n].Hash || e.Hash != page[2][n].Hash {
@@ -247,12 +243,12 @@ func TestSharedCeremonies(t *testing.T) {
 	o.Passkeys = site
 	database := pgtest.URL(t)
 	one, other := server(t, database, "one", c, o), server(t, database, "other", c, o)
-	must(one.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
+	must.Get(one.Add(t.Context(), system, NewAccount{Name: "ada", Grants: []Grant{{Role: Admin}}, Password: NewSecret(adasPassword)}))(t)
 	session, _ := one.mustLogin(t, "ada", adasPassword, "192.0.2.1")
 	phone := newDevice(t)
 	ceremony, options, err := one.BeginPasskey(t.Context(), session)
 	done(t, err)
-	must(other.FinishPasskey(t.Context(), session, ceremony, "phone", phone.make(options)))(t)
+	must.Get(other.FinishPasskey(t.Context(), session, ceremony, "phone", phone.make(options)))(t)
 
 	for range 5 {
 		ceremony, options, err = other.BeginPasskeyLogin(t.Context())
@@ -348,25 +344,25 @@ func TestSharedIdle(t *testing.T) {
 	one, other, c := servers(t, Options{})
 	used, _ := one.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
 	left, _ := one.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	must(other.Authenticate(t.Context(), left))(t)
+	must.Get(other.Authenticate(t.Context(), left))(t)
 	for range 10 {
 		c.pass(time.Hour)
-		must(one.Authenticate(t.Context(), used))(t)
+		must.Get(one.Authenticate(t.Context(), used))(t)
 		done(t, one.ledger.renewAll(time.Now()))
 		done(t, other.ledger.renewAll(time.Now()))
 	}
 	c.pass(7*time.Hour + 59*time.Minute)
-	must(one.Authenticate(t.Context(), used))(t) // which the other has not read yet
+	must.Get(one.Authenticate(t.Context(), used))(t) // which the other has not read yet
 	c.pass(2 * time.Minute)
 	other.mustLogin(t, "bob", bobsPassword, "192.0.2.1") // which sweeps
-	must(other.Authenticate(t.Context(), used))(t)
+	must.Get(other.Authenticate(t.Context(), used))(t)
 	if _, err := other.Authenticate(t.Context(), left); codeOf(err) != problem.Unauthenticated {
 		t.Errorf("a session that was not used: %v", err)
 	}
 
 	log, _ := one.roster.place()
 	done(t, log.SetValues(t.Context(), events.KeyValue{Key: sessionKey + "x", Value: []byte(`{}`)}))
-	there := func() bool { return must(log.Value(t.Context(), sessionKey+"x"))(t) != nil }
+	there := func() bool { return must.Get(log.Value(t.Context(), sessionKey+"x"))(t) != nil }
 	now := time.Now()
 	done(t, one.ledger.renewAll(now))
 	done(t, one.ledger.renewAll(now.Add(unnamedFor-time.Second)))
@@ -409,7 +405,7 @@ func TestSharedAway(t *testing.T) {
 		return &deaf{log, &away, &asked}, err
 	}})
 	token, _ := other.mustLogin(t, "bob", bobsPassword, "192.0.2.1")
-	must(b.Authenticate(t.Context(), token))(t)
+	must.Get(b.Authenticate(t.Context(), token))(t)
 	empty := server(t, pgtest.URL(t), "empty", newClock(), Options{open: func(address string) (events.Store, error) {
 		log, err := store.Open(address, store.Options{Shared: true})
 		return &deaf{log, &away, &asked}, err
@@ -457,10 +453,7 @@ func TestSharedAway(t *testing.T) {
 // BenchmarkAuthenticateShared is BenchmarkAuthenticate in a lab in a database.
 func BenchmarkAuthenticateShared(b *testing.B) {
 	one, other, _ := servers(b, Options{})
-	token, _, err := one.Login(b.Context(), "ada", adasPassword, "192.0.2.1")
-	if err != nil {
-		b.Fatal(err)
-	}
+	token, _ := must.Get2(one.Login(b.Context(), "ada", adasPassword, "192.0.2.1"))(b)
 	b.ResetTimer() // a server was started
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {

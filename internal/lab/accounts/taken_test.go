@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/descope/virtualwebauthn"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // before is what the campaignd that kept the accounts of testdata/taken-over in a database of their
@@ -36,7 +38,7 @@ type before struct {
 func TestTakenOver(t *testing.T) {
 	const kept = "testdata/taken-over"
 	var want before
-	done(t, json.Unmarshal(must(os.ReadFile(filepath.Join(kept, "expected.json")))(t), &want))
+	done(t, json.Unmarshal(must.Get(os.ReadFile(filepath.Join(kept, "expected.json")))(t), &want))
 	folder, c := t.TempDir(), &watch{t: want.Now}
 	done(t, os.CopyFS(folder, os.DirFS(kept)))
 	b := open(t, Dir(folder), c, Options{Passkeys: site})
@@ -52,7 +54,7 @@ func TestTakenOver(t *testing.T) {
 			t.Errorf("the sessions of %s are\n%+v, and were\n%+v", name, got, sessions)
 		}
 	}
-	entries := must(b.AuditLog(system, Page{After: new(uint64), Limit: 1000}))(t)
+	entries := must.Get(b.AuditLog(system, Page{After: new(uint64), Limit: 1000}))(t)
 	if len(entries) != len(want.Trail)+1 || entries[len(entries)-1].Kind != KindTakenOver {
 		t.Fatalf("there are %d entries, and were %d", len(entries), len(want.Trail))
 	}
@@ -69,14 +71,14 @@ func TestTakenOver(t *testing.T) {
 		}
 		// What is kept of an entry still proves the chain that it was in.
 		members := make(map[string]any)
-		done(t, json.Unmarshal(must(json.Marshal(got))(t), &members))
+		done(t, json.Unmarshal(must.Get(json.Marshal(got))(t), &members))
 		members["previous"] = previous
-		if hash := sum(must(json.Marshal(members))(t)); hash != old.Hash {
+		if hash := sum(must.Get(json.Marshal(members))(t)); hash != old.Hash {
 			t.Errorf("entry %d hashes to %s, and was %s", i+1, hash, old.Hash)
 		}
 		previous = old.Hash
 	}
-	must(b.Verify(system))(t)
+	must.Get(b.Verify(system))(t)
 	if guess(t, b, "bob", "203.0.113.5") == 0 || guess(t, b, "ada", "203.0.113.5") != 0 {
 		t.Error("the failed attempts are forgotten, or those of others count")
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lab/board"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -62,12 +63,8 @@ func TestOneRun(t *testing.T) {
 	if begun["the same"] != 1 || begun[""] != 2 || len(ids) != 3 {
 		t.Errorf("begun are %v, as %v", begun, ids)
 	}
-	if err := all[0].Put(t.Context(), "w1", "half", false); err != nil {
-		t.Fatal(err)
-	}
-	if err := all[1].Cancel(t.Context(), "w1"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[0].Put(t.Context(), "w1", "half", false))
+	must.Do(t, all[1].Cancel(t.Context(), "w1"))
 	if err := all[0].Put(t.Context(), "w1", "whole", false); err != nil { // it has not heard of that
 		t.Fatal(err)
 	}
@@ -91,24 +88,16 @@ func TestOldRunsGo(t *testing.T) {
 	all := boards(t, lives, "a", "b")
 	begin := func(b *board.Board) string {
 		t.Helper()
-		n, _, err := b.Begin(t.Context(), "", func(id string) any { return id })
-		if err != nil {
-			t.Fatal(err)
-		}
+		n, _ := must.Get2(b.Begin(t.Context(), "", func(id string) any { return id }))(t)
 		return n.ID
 	}
 	for _, b := range []*board.Board{all[0], all[1], all[0]} {
 		begin(b)
 	}
-	if err := all[0].Put(t.Context(), "w3", "done", true); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[0].Put(t.Context(), "w3", "done", true))
 	begin(all[0])
 	kept := func() (ids []string) {
-		notes, err := all[1].All(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		notes := must.Get(all[1].All(t.Context()))(t)
 		for _, n := range notes {
 			ids = append(ids, n.ID)
 		}

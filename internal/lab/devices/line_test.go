@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // has is an entry of a test: who, for which command, with which capacity.
@@ -107,9 +108,7 @@ func TestPlaceInWords(t *testing.T) {
 	all, reviewed := labOf(t, "one", "two")
 	one, two := all[0].Store("s"), all[1].Store("s")
 	first := one.Campaign("first").Enter("line", 1, "")
-	if err := first.Try(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Try())
 	second, third := one.Campaign("second").Enter("line", 1, ""), two.Campaign("third").Enter("line", 1, "")
 	if h := held(t, second); h.Holder.Campaign != "first" || h.More != 0 || h.Next || h.Turn || h.Holder.Host != all[0].host {
 		t.Errorf("the second: %+v", h)
@@ -136,9 +135,7 @@ func TestPlaceInWords(t *testing.T) {
 		t.Errorf("passed over: %+v", h)
 	}
 	turn := two.Campaign("third").Enter("line", 1, "third/e1")
-	if err := turn.Try(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, turn.Try())
 	if h := held(t, one.Campaign("second").Enter("line", 1, "second/e1")); !h.Turn || h.Holder.Command != "third/e1" {
 		t.Errorf("a command: %+v", h)
 	}
@@ -151,12 +148,8 @@ func TestTickets(t *testing.T) {
 	all, _ := labOf(t, "one", "two")
 	one, two := all[0].Store("s").Campaign("a"), all[1].Store("s").Campaign("a")
 	p := one.Enter("line", 1, "a/e1")
-	if err := p.Try(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(p.Begin("a/e1"), p.Begin("a/e2"), p.Check()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Try())
+	must.Do(t, errors.Join(p.Begin("a/e1"), p.Begin("a/e2"), p.Check()))
 	if h := held(t, all[1].Store("s").Campaign("b").Enter("line", 1, "b/e1")); h.Holder.Command != "a/e2" || h.More != 0 {
 		t.Errorf("%+v", h)
 	}
@@ -177,9 +170,7 @@ func TestTickets(t *testing.T) {
 		t.Fatalf("%v, %v", again, err)
 	}
 	all[1].Hear(all[1].line.last + 1)
-	if err := all[1].change(func(*line) []events.Payload { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, all[1].change(func(*line) []events.Payload { return nil }))
 	for command, p := range adopted {
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), "another process") {
 			t.Errorf("%s, which another process has taken up or freed: %v", command, err)
@@ -193,9 +184,7 @@ func TestTickets(t *testing.T) {
 		t.Error("a ticket that was given back is used")
 	}
 	all[1].wg.Wait()
-	if err := two.Forget(func(command string) bool { return command == "a/e3" }, false); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, two.Forget(func(command string) bool { return command == "a/e3" }, false))
 	next := all[1].Store("s").Campaign("b").Enter("line", 1, "b/e1")
 	all[1].o.Patience = time.Nanosecond
 	for next.Try() != nil { // b waited before, elsewhere in this test: it is passed over
@@ -215,9 +204,7 @@ func TestAloneIsNotPassedOver(t *testing.T) {
 	}
 	all[0].o.Patience = time.Nanosecond
 	first, alone, third := of("first", 2), of("alone", 1), of("third", 2)
-	if err := first.Try(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, first.Try())
 	held(t, alone)
 	for range 3 {
 		if h := held(t, third); h.Holder.Campaign != "alone" || !h.Next {
@@ -236,17 +223,10 @@ func TestAloneIsNotPassedOver(t *testing.T) {
 func TestLaterKind(t *testing.T) {
 	all, _ := labOf(t, "one")
 	p := all[0].Store("s").Campaign("a").Enter("line", 1, "")
-	if err := p.Try(); err != nil {
-		t.Fatal(err)
-	}
-	log, err := all[0].own.Store()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Try())
+	log := must.Get(all[0].own.Store())(t)
 	later := events.Event{Kind: "device.promised", Version: 1, Actor: "engine", Data: []byte("{}")}
-	if _, err := log.Append(t.Context(), events.DevicesStream, events.AnySequence, later); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), events.DevicesStream, events.AnySequence, later))(t)
 	for range 2 {
 		next := all[0].Store("s").Campaign("b").Enter("other", 1, "")
 		if err := next.Try(); problem.CodeOf(err) != problem.Unsupported {

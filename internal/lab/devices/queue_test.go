@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -36,22 +37,15 @@ func TestQueue(t *testing.T) {
 func TestQueueInAFolder(t *testing.T) {
 	for seed := range uint64(3) {
 		dir := lablog.Dir(t.TempDir())
-		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		log, err := store.Open(dir, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(dir), 0o700))
+		log := must.Get(store.Open(dir, store.Options{}))(t)
 		w := newWorld(t, seed, 1, 3, none)
 		w.opened(dir, func(*process) events.Log { return log })
 		w.run(100)
 		if len(w.faults) > 0 {
 			t.Fatalf("seed %d: %v", seed, w.faults)
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 	}
 }
 
@@ -64,10 +58,7 @@ func TestQueueInADatabase(t *testing.T) {
 		w.opened(lablog.Address(database), func(p *process) events.Log {
 			if stores[p.n] == nil { // an address of its own is a process to the others
 				address := lablog.Address(fmt.Sprintf("%s&application_name=p%d", database, p.n))
-				log, err := store.Open(address, store.Options{Shared: true})
-				if err != nil {
-					t.Fatal(err)
-				}
+				log := must.Get(store.Open(address, store.Options{Shared: true}))(t)
 				t.Cleanup(func() { _ = log.Close() })
 				stores[p.n] = log
 			}

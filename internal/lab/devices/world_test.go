@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // world is a lab with a device, campaigns that want it, and processes that drive them and are
@@ -144,12 +145,9 @@ func (h *handle) Close() error          { return nil }
 // opened opens the lab's log of an address for each process, in a store that outlives it.
 func (w *world) opened(address string, log func(p *process) events.Log) {
 	w.open = func(p *process) *lablog.Log {
-		own, err := lablog.Open(address, lablog.Options{
+		own := must.Get(lablog.Open(address, lablog.Options{
 			Open: func(string) (events.Store, error) { return &handle{log: log(p), of: p, broken: w.broken}, nil },
-		})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		}))(w.t)
 		return own
 	}
 }
@@ -267,10 +265,7 @@ func (c *count) more(t testing.TB) (commands []string, leases int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		payload, err := events.Lab.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		payload := must.Get(events.Lab.Decode(e))(t)
 		c.last = e.Sequence
 		var over []events.Sequence
 		switch p := payload.(type) {
@@ -428,10 +423,7 @@ func (w *world) drive(d *driven) {
 func (w *world) run(steps int) {
 	witness := &process{n: -2}
 	w.begin(witness)
-	log, err := witness.log.Store()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	log := must.Get(witness.log.Store())(w.t)
 	w.count = &count{log: log, hold: make(map[events.Sequence]string)}
 	for i := 0; len(w.faults) == 0; i++ {
 		if i == 50*steps {

@@ -5,16 +5,14 @@ package doctor
 import (
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
 // Law: a real server is seen as it is, and looking changes nothing: no table is made.
 func TestLookAtARealServer(t *testing.T) {
 	address := pgtest.URL(t)
-	d, err := LookAtDatabase(t.Context(), address, nil, Services{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(LookAtDatabase(t.Context(), address, nil, Services{}))(t)
 	verdicts := make(map[string]Verdict)
 	for _, f := range d.Findings() {
 		verdicts[f.Subject] = f.Verdict

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // verdictsOf are the verdicts of findings, by their subjects.
@@ -73,20 +74,13 @@ func TestUnsafeFolders(t *testing.T) {
 // Law: a real folder is seen as it is, and looking changes nothing in it.
 func TestLookAtARealFolder(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.Chmod(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	log, err := store.Open(filepath.Join(folder, "sound"+store.Ending), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Chmod(folder, 0o700))
+	log := must.Get(store.Open(filepath.Join(folder, "sound"+store.Ending), store.Options{}))(t)
+	must.Do(t, log.Close())
 	look := func() (map[string]Verdict, []Finding) {
 		t.Helper()
 		list := func() (all []string) {
-			err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			must.Do(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 				if err != nil {
 					return err
 				}
@@ -95,18 +89,12 @@ func TestLookAtARealFolder(t *testing.T) {
 					all = append(all, path+" "+info.ModTime().String())
 				}
 				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			return all
 		}
 		before := strings.Join(list(), "\n")
 		_, fault := labfile.ReadFolder(builtin.Registry(), folder)
-		f, err := LookAtFolder(folder, Services{LabFile: fault})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(LookAtFolder(folder, Services{LabFile: fault}))(t)
 		if after := strings.Join(list(), "\n"); after != before {
 			t.Errorf("looking has changed\n%s\nto\n%s", before, after)
 		}
@@ -117,14 +105,12 @@ func TestLookAtARealFolder(t *testing.T) {
 	}
 
 	broken := filepath.Join(folder, "broken"+store.Ending)
-	if err := errors.Join(
+	must.Do(t, errors.Join(
 		os.CopyFS(broken, os.DirFS(filepath.Join(folder, "sound"+store.Ending))),
 		os.WriteFile(filepath.Join(broken, "FORMAT"), []byte("campaignd store 1000\n"), 0o600),
 		os.WriteFile(filepath.Join(folder, "lab.yaml"), []byte("instruments: {pump: 3}\n"), 0o600),
 		os.Chmod(folder, 0o777),
-	); err != nil {
-		t.Fatal(err)
-	}
+	))
 	verdicts, found := look()
 	for _, subject := range []string{"stores", "lab.yaml", "permissions"} {
 		if verdicts[subject] != Unsafe {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whichever is killed, the broker or the forwarder, each event is in the
@@ -54,10 +55,7 @@ func noGapIn(t *testing.T, at broker) {
 	const rounds, each = 3, 60
 	var want []string
 	for round := range rounds {
-		log, err := store.Open(folder, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(store.Open(folder, store.Options{}))(t)
 		f := forwarderWithin(t, to, 10*time.Second)
 		end := serve(t, f, "store", log)
 		record(t, log, "electrolyte", each) // the broker is down
@@ -84,9 +82,7 @@ func noGapIn(t *testing.T, at broker) {
 		}
 		end()
 		want = stored(t, log)
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 		if round < rounds-1 {
 			at.kill(t)
 		}
@@ -103,10 +99,7 @@ func noGapIn(t *testing.T, at broker) {
 // freePort is a port of this machine that nothing listens on.
 func freePort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -127,9 +120,7 @@ func (p *program) run(t *testing.T, cmd *exec.Cmd) {
 	}
 	cmd.Stdout, cmd.Stderr = p.log, p.log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // RabbitMQ is a script and its children
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, cmd.Start())
 	p.cmd = cmd
 	t.Cleanup(func() {
 		p.kill(t)
@@ -180,28 +171,13 @@ func (n *natsServer) start(t *testing.T) {
 }
 
 func (n *natsServer) read(t *testing.T, got *arrivals) {
-	conn, err := nats.Connect(n.to())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(nats.Connect(n.to()))(t)
 	defer conn.Close()
-	js, err := conn.JetStream()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sub, err := js.SubscribeSync("lab.events", nats.OrderedConsumer())
-	if err != nil {
-		t.Fatal(err)
-	}
-	info, err := sub.ConsumerInfo()
-	if err != nil {
-		t.Fatal(err)
-	}
+	js := must.Get(conn.JetStream())(t)
+	sub := must.Get(js.SubscribeSync("lab.events", nats.OrderedConsumer()))(t)
+	info := must.Get(sub.ConsumerInfo())(t)
 	for range info.NumPending + info.Delivered.Stream {
-		msg, err := sub.NextMsg(5 * time.Second)
-		if err != nil {
-			t.Fatal(err)
-		}
+		msg := must.Get(sub.NextMsg(5 * time.Second))(t)
 		if !strings.HasPrefix(msg.Header.Get("content-type"), "application/cloudevents+json") {
 			t.Errorf("%v", msg.Header)
 		}
@@ -226,9 +202,7 @@ func newRabbitMQ(t *testing.T) broker {
 	epmd := freePort(t)
 	write := func(name, text string) string {
 		path := filepath.Join(r.folder, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	r.environment = append(os.Environ(),
@@ -261,20 +235,11 @@ func (r *rabbitMQ) start(t *testing.T) {
 }
 
 func (r *rabbitMQ) read(t *testing.T, got *arrivals) {
-	conn, err := amqp091.Dial(r.to())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(amqp091.Dial(r.to()))(t)
 	defer conn.Close()
-	channel, err := conn.Channel()
-	if err != nil {
-		t.Fatal(err)
-	}
+	channel := must.Get(conn.Channel())(t)
 	for {
-		msg, ok, err := channel.Get("lab.events", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		msg, ok := must.Get2(channel.Get("lab.events", true))(t)
 		if !ok {
 			break
 		}
@@ -284,12 +249,8 @@ func (r *rabbitMQ) read(t *testing.T, got *arrivals) {
 		got.take(msg.MessageId, msg.Body)
 	}
 	// The queue outlives its consumers: what is published meanwhile waits for the next.
-	if _, err := channel.Consume("lab.events", "passing", true, false, false, false, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := channel.Cancel("passing", false); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(channel.Consume("lab.events", "passing", true, false, false, false, nil))(t)
+	must.Do(t, channel.Cancel("passing", false))
 	if _, err := channel.QueueDeclarePassive("lab.events", true, false, false, false, nil); err != nil {
 		t.Errorf("its queue is gone with a consumer: %v", err)
 	}

@@ -24,38 +24,28 @@ import (
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/lab/forward"
 	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // targets are those of a lab file.
 func targets(t *testing.T, file string) map[string]labfile.Forward {
 	t.Helper()
-	f, err := labfile.Parse(builtin.Registry(), filepath.Join(t.TempDir(), "lab.yaml"), []byte(file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(labfile.Parse(builtin.Registry(), filepath.Join(t.TempDir(), "lab.yaml"), []byte(file)))(t)
 	return f.Forward
 }
 
 // record appends n notes to a campaign.
 func record(t *testing.T, log events.Log, campaign string, n int) {
 	t.Helper()
-	seen, err := log.LastSequence(t.Context(), campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	seen := must.Get(log.LastSequence(t.Context(), campaign))(t)
 	var batch []events.Event
 	for i := range n {
 		text := fmt.Sprintf("note %d", int(seen)+i+1)
-		e, err := events.New(campaign, events.NoteAdded{Text: text})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(campaign, events.NoteAdded{Text: text}))(t)
 		e.Time, e.Actor = time.Date(2026, 3, 1, 9, 30, 0, 0, time.UTC), "person:ada"
 		batch = append(batch, e)
 	}
-	if _, err := log.Append(t.Context(), campaign, seen, batch...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), campaign, seen, batch...))(t)
 }
 
 // stored is what a log holds, in its order, a line for each event.
@@ -212,10 +202,7 @@ func TestNoGapOverHTTP(t *testing.T) {
 	const rounds, each = 6, 30
 	var want []string
 	for round := range rounds {
-		log, err := store.Open(folder, store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(store.Open(folder, store.Options{}))(t)
 		end := serve(t, forwarder(t, to), "store", log)
 		record(t, log, "electrolyte", each/2)
 		record(t, log, "solvent", each/2)
@@ -226,9 +213,7 @@ func TestNoGapOverHTTP(t *testing.T) {
 		}
 		end()
 		want = stored(t, log)
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, log.Close())
 	}
 	got.compare(t, want)
 	t.Logf("%d events, %d of them again", len(got.lines), got.again)
@@ -290,10 +275,7 @@ func TestOneStuckTargetDelaysNoOther(t *testing.T) {
 // Law: a target that refuses connections, or closes them at once, is a failure
 // that is shown and tried again, whatever it speaks; it ends no process.
 func TestTargetsAreDown(t *testing.T) {
-	closes, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closes := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer closes.Close()
 	go func() {
 		for {
@@ -304,10 +286,7 @@ func TestTargetsAreDown(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	refuses, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	refuses := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	_ = refuses.Close() // its port takes no connections from here on
 	topics := map[string]string{
 		"http": "", "kafka": ", topic: lab", "nats": ", topic: lab", "amqp": ", topic: lab",
@@ -355,14 +334,9 @@ func TestWhichEventsAreSent(t *testing.T) {
 	for _, campaign := range []string{"li-1", "solvent", "solvents", "li-2", "other"} {
 		record(t, log, campaign, 2)
 	}
-	paused, err := events.New("li-1", events.CampaignPaused{Reason: "lunch"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	paused := must.Get(events.New("li-1", events.CampaignPaused{Reason: "lunch"}))(t)
 	paused.Time, paused.Actor = time.Now(), "person:ada"
-	if _, err := log.Append(t.Context(), "li-1", 2, paused); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), "li-1", 2, paused))(t)
 	serve(t, f, "store", log)
 	got.has(t, 6)
 	want := slices.DeleteFunc(stored(t, log), func(line string) bool {
@@ -392,9 +366,7 @@ func TestSecretsAreLookedUp(t *testing.T) {
 	defer s.Close()
 	file := filepath.Join(t.TempDir(), "token")
 	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	write("0ld\n")
 	f := forwarder(t, targets(t, `forward: {hook: {to: "`+s.URL+`", token: "file:`+file+`"}}`))

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // kindsOf returns the kinds of the events of a log.
@@ -31,10 +32,7 @@ func kindsOf(t *testing.T, log events.Log) (kinds []events.Kind) {
 
 func storeOf(t *testing.T, l *lablog.Log) events.Store {
 	t.Helper()
-	log, err := l.Store()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(l.Store())(t)
 	return log
 }
 
@@ -45,19 +43,14 @@ func TestOpen(t *testing.T) {
 		t.Error("there is a log where there is nothing")
 	}
 	for range 2 {
-		l, err := lablog.Open(dir, lablog.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(lablog.Open(dir, lablog.Options{}))(t)
 		if got := kindsOf(t, storeOf(t, l)); len(got) != 1 || got[0] != events.KindLabBegun {
 			t.Errorf("the log holds %v", got)
 		}
 		if _, err := lablog.Open(dir, lablog.Options{}); !errors.Is(err, lablog.ErrInUse) {
 			t.Errorf("a second process: %v", err)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Close())
 		if _, err := l.Store(); problem.CodeOf(err) != problem.Unavailable {
 			t.Errorf("it is closed: %v", err)
 		}
@@ -71,24 +64,15 @@ func TestOpen(t *testing.T) {
 // is damaged, which leaves it as it was.
 func TestCannotBeOpened(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, ".campaignd"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, ".campaignd"), nil, 0o600))
 	if _, err := lablog.Open(lablog.Dir(folder), lablog.Options{}); problem.CodeOf(err) != problem.Unavailable {
 		t.Errorf("its folder cannot be made: %v", err)
 	}
 	dir := lablog.Dir(t.TempDir())
-	l, err := lablog.Open(dir, lablog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lablog.Open(dir, lablog.Options{}))(t)
+	must.Do(t, l.Close())
 	head := filepath.Join(dir, "HEAD")
-	if err := os.WriteFile(head, []byte("nonsense"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(head, []byte("nonsense"), 0o600))
 	if _, err := lablog.Open(dir, lablog.Options{}); problem.CodeOf(err) != problem.Damaged {
 		t.Errorf("it is damaged: %v", err)
 	}

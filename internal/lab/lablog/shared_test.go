@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -53,9 +54,7 @@ func TestOpenShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	filed.Actor = "person:ada"
-	if _, err := storeOf(t, logs[0]).Append(t.Context(), events.FilingStream, 0, filed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(storeOf(t, logs[0]).Append(t.Context(), events.FilingStream, 0, filed))(t)
 	if got := kindsOf(t, storeOf(t, logs[1])); len(got) != 2 {
 		t.Errorf("another process reads %v", got)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a log is not begun, nor gone on with, beside what a program from before it kept there, which
@@ -38,9 +39,7 @@ func TestUnread(t *testing.T) {
 		}
 		put := func(text string) {
 			t.Helper()
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(path, []byte(text), 0o600))
 		}
 		refused := func(when string) {
 			t.Helper()
@@ -54,26 +53,20 @@ func TestUnread(t *testing.T) {
 				t.Errorf("%s, %s: %v, %+v", name, when, err, remedies)
 			}
 		}
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(folder, 0o700))
 		if left.data != "" {
 			put(left.data)
 		}
 		if refused("without a log"); lablog.Exists(dir) {
 			t.Errorf("%s: a log is begun beside it", name)
 		}
-		if err := os.RemoveAll(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.RemoveAll(path))
 		put(left.note)
 		l, err := lablog.Open(dir, lablog.Options{})
 		if err != nil {
 			t.Fatalf("%s was taken over: %v", name, err)
 		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Close())
 		put("")
 		refused("beside a log")
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The scripts under testdata/faults live through the same hours again and again, in virtual time;
@@ -220,10 +221,7 @@ func (l *lifetime) fails(of string) error {
 
 // lived returns what happens where calls fail, and whether the first of them was made.
 func (l *lifetime) lived(t *testing.T, f fault) (all []happening, reached bool) {
-	file, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(l.lab))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(labfile.Parse(builtin.Registry(), "lab.yaml", []byte(l.lab)))(t)
 	l.file, l.fault, l.calls, l.all = file, f, 0, nil
 	synctest.Test(t, func(t *testing.T) {
 		l.own, l.store, l.began = newOwn(), memlog.New(), time.Now()
@@ -231,10 +229,7 @@ func (l *lifetime) lived(t *testing.T, f fault) (all []happening, reached bool) 
 		for _, line := range l.lines {
 			switch words := strings.Fields(line); {
 			case words[0] == "wait":
-				span, err := time.ParseDuration(words[1])
-				if err != nil {
-					t.Fatal(err)
-				}
+				span := must.Get(time.ParseDuration(words[1]))(t)
 				time.Sleep(span)
 			case words[0] == "status":
 				for _, name := range slices.Sorted(maps.Keys(processes)) {
@@ -265,14 +260,9 @@ func (l *lifetime) lived(t *testing.T, f fault) (all []happening, reached bool) 
 
 func (l *lifetime) happens(t *testing.T, line string) {
 	campaign, actor, payload := (&world{t: t, now: time.Now()}).read(line)
-	e, err := events.New(campaign, payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(events.New(campaign, payload))(t)
 	e.Time, e.Actor = time.Now(), actor
-	if _, err := l.store.Append(t.Context(), campaign, events.AnySequence, e); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.store.Append(t.Context(), campaign, events.AnySequence, e))(t)
 }
 
 func (l *lifetime) status(name string, p *process) {

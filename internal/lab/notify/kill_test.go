@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // life is a process that is killed at one of the things it does to the world.
@@ -154,10 +155,7 @@ func TestSnapshotIsACache(t *testing.T) {
 	b.keep()
 	kept := func() string {
 		t.Helper()
-		data, err := json.Marshal(b.planner.state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(b.planner.state))(t)
 		return string(data)
 	}
 	want := kept()
@@ -170,10 +168,7 @@ func TestSnapshotIsACache(t *testing.T) {
 		"damaged":         func() { b.own.values[snapshotKey] = append(slices.Clone(good[:len(good)-6]), 1, 2, 3, 4, 5, 6) },
 		"cut off":         func() { b.own.values[snapshotKey] = good[:len(good)-1] },
 		"of another log": func() {
-			data, err := pack(snapshot{events.Build{Revision: "one"}, 99, NewPlanner(nil).state})
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(pack(snapshot{events.Build{Revision: "one"}, 99, NewPlanner(nil).state}))(t)
 			b.own.values[snapshotKey] = data
 		},
 	} {
@@ -239,14 +234,9 @@ func TestAnotherStoreOfTheName(t *testing.T) {
 			happened = append(happened, &events.NoteAdded{Text: "new"})
 		}
 		for _, payload := range happened {
-			e, err := events.New("rye", payload)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New("rye", payload))(t)
 			e.Time, e.Actor = b.now, "engine"
-			if _, err := b.store.Append(t.Context(), "rye", events.AnySequence, e); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(b.store.Append(t.Context(), "rye", events.AnySequence, e))(t)
 		}
 		b.keep()
 		b.open(t, l)
@@ -303,10 +293,7 @@ func TestLogThatFails(t *testing.T) {
 func TestEarlierMemory(t *testing.T) {
 	read := func(name string) string {
 		t.Helper()
-		data, err := os.ReadFile(filepath.Join("testdata/earlier", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join("testdata/earlier", name)))(t)
 		return string(data)
 	}
 	w := newWorld(t, read("lab.yaml"), monday)
@@ -319,19 +306,13 @@ func TestEarlierMemory(t *testing.T) {
 	}
 	w.now = w.clock("Mon-14:01")
 	var was earlier
-	if err := json.Unmarshal([]byte(read("state.json")), &was); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(read("state.json")), &was))
 	o := newOwn()
 	for n := range events.Sequence(2) {
 		memory := newEvent(kindBegun, w.now, &begun{Earlier: &was})
-		if _, err := o.log.Append(t.Context(), Stream, n, memory); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(o.log.Append(t.Context(), Stream, n, memory))(t)
 	}
-	if _, err := New(Options{Lab: w.lab, Own: func() (events.Store, error) { return o, nil }}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(New(Options{Lab: w.lab, Own: func() (events.Store, error) { return o, nil }}))(t)
 	if kinds := o.kinds(t); len(kinds) != 2 {
 		t.Errorf("the stream is begun again: %v", kinds)
 	}
@@ -381,14 +362,9 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 	b := newBench(t, `"ntfy://h/ada"`, &life{arrived: make(map[string][]string)})
 	b.options.Every = time.Millisecond
 	log := memlog.New()
-	e, err := events.New("rye", &events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(events.New("rye", &events.ExperimentUnresolved{Experiment: "e9", Cause: "smoke"}))(t)
 	e.Time, e.Actor = monday, "engine"
-	if _, err := log.Append(t.Context(), "rye", 0, e); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(log.Append(t.Context(), "rye", 0, e))(t)
 	ctx, end := context.WithCancel(t.Context())
 	caught := 0
 	b.Serve(ctx, "cellar", bus.New(&unread{log, 3}, bus.Config{}), func() {
@@ -413,10 +389,7 @@ func TestOneMemory(t *testing.T) {
 	}
 	remembered := func() string {
 		t.Helper()
-		data, err := json.Marshal(w.folded().state)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(w.folded().state))(t)
 		return string(data)
 	}
 	want := remembered()

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Whatever a test does, no service is reached that is not on this machine.
@@ -52,10 +53,7 @@ func newBench(t testing.TB, notify string, send Sender) *bench {
 }
 
 func benchOf(t testing.TB, lab string, send Sender) *bench {
-	file, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(lab))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(labfile.Parse(builtin.Registry(), "lab.yaml", []byte(lab)))(t)
 	b := &bench{
 		own: newOwn(), store: memlog.New(), now: monday, lab: file, build: "one",
 	}
@@ -104,14 +102,9 @@ func (b *bench) open(t testing.TB, send Sender) {
 // happens has an event of a campaign happen now, and be folded.
 func (b *bench) happens(t testing.TB, campaign, actor string, payload events.Payload) {
 	t.Helper()
-	e, err := events.New(campaign, payload)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(events.New(campaign, payload))(t)
 	e.Time, e.Actor = b.now, actor
-	if _, err := b.store.Append(t.Context(), campaign, events.AnySequence, e); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(b.store.Append(t.Context(), campaign, events.AnySequence, e))(t)
 	for began := time.Now(); b.read() < b.store.Last(); time.Sleep(100 * time.Microsecond) {
 		if time.Since(began) > 10*time.Second {
 			t.Fatal("an event is not folded")
@@ -227,10 +220,7 @@ func TestFailuresHoldNoSecrets(t *testing.T) {
 			b := newBench(t, `"`+address+`"`, nil)
 			b.lose(t, "e1")
 			b.look(t)
-			status, err := json.Marshal(b.Status())
-			if err != nil {
-				t.Fatal(err)
-			}
+			status := must.Get(json.Marshal(b.Status()))(t)
 			target := b.Status()[0].Targets[0]
 			if target.Error == "" || target.Again.IsZero() || target.Waiting != 1 || len(b.log) == 0 {
 				t.Errorf("the failure does not show: %s, log %q", status, b.log)
@@ -367,13 +357,10 @@ func (l unreadable) Follow(ctx context.Context, after events.Position) iter.Seq2
 func TestStoreIsFoldedOnce(t *testing.T) {
 	var said atomic.Int32
 	o := newOwn()
-	n, err := New(Options{
+	n := must.Get(New(Options{
 		Own: func() (events.Store, error) { return o, nil }, Shared: true, Every: time.Millisecond,
 		Log: func(string) { said.Add(1) },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	behind := func(want, serving int) {
 		t.Helper()
 		n.mu.Lock()
@@ -399,9 +386,7 @@ func TestStoreIsFoldedOnce(t *testing.T) {
 		}
 	}
 	// Another round begins, of which the store that is served is a part.
-	if err := n.foldAnew(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, n.foldAnew(t.Context()))
 	for range 3 {
 		<-caught
 	}
@@ -425,15 +410,12 @@ func TestStoreIsFoldedOnce(t *testing.T) {
 func TestNothingIsSentBeforeAllIsFoldedAnew(t *testing.T) {
 	o := newOwn()
 	var fails func() error
-	n, err := New(Options{Shared: true, Own: func() (events.Store, error) {
+	n := must.Get(New(Options{Shared: true, Own: func() (events.Store, error) {
 		if fails != nil {
 			return o, fails()
 		}
 		return o, nil
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	n.stale = true
 	asked := 0
 	fails = func() error { // the claim asks for the log first, and the fold behind it

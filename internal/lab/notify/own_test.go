@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // own is a lab's log in memory: what outlives a process.
@@ -104,14 +105,9 @@ func (o *own) text(t testing.TB) string {
 	}
 	var state any
 	if packed := o.values[snapshotKey]; packed != nil {
-		if err := unpack(packed, &state); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, unpack(packed, &state))
 	}
-	data, err := json.Marshal(state)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(json.Marshal(state))(t)
 	return b.String() + string(data)
 }
 

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const propertyLab = `
@@ -201,9 +202,6 @@ func check(t *rapid.T, key, name, id string, q *asked, entries []told, tried boo
 }
 
 func mustLoad(t testing.TB, zone string) *time.Location {
-	location, err := time.LoadLocation(zone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	location := must.Get(time.LoadLocation(zone))(t)
 	return location
 }

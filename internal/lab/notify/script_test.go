@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The scripts under testdata/scripts say, rule by rule, who is told what and when, in virtual time.
@@ -87,10 +88,7 @@ func scripts(t *testing.T, anew bool) {
 var monday = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
 func mustTime(t testing.TB, layout, text string) time.Time {
-	at, err := time.Parse(layout, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must.Get(time.Parse(layout, text))(t)
 	return at
 }
 
@@ -121,10 +119,7 @@ type delivery struct {
 }
 
 func newWorld(t testing.TB, lab string, now time.Time) *world {
-	file, err := labfile.Parse(builtin.Registry(), "lab.yaml", []byte(lab))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(labfile.Parse(builtin.Registry(), "lab.yaml", []byte(lab)))(t)
 	low, high := 0.0, 1.0
 	w := &world{
 		t: t, lab: file, planner: NewPlanner(file), now: now,
@@ -145,10 +140,7 @@ func newWorld(t testing.TB, lab string, now time.Time) *world {
 func (w *world) folded() *Planner {
 	p := NewPlanner(w.lab)
 	for _, e := range w.recorded {
-		payload, err := vocabulary.Decode(e)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		payload := must.Get(vocabulary.Decode(e))(w.t)
 		p.Take(e, payload)
 	}
 	for _, e := range w.happened {
@@ -163,14 +155,9 @@ func (w *world) restart() {
 		w.planner = w.folded()
 		return
 	}
-	data, err := pack(snapshot{State: w.planner.state})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	data := must.Get(pack(snapshot{State: w.planner.state}))(w.t)
 	w.planner = NewPlanner(w.lab)
-	if err := unpack(data, &snapshot{State: w.planner.state}); err != nil {
-		w.t.Fatal(err)
-	}
+	must.Do(w.t, unpack(data, &snapshot{State: w.planner.state}))
 }
 
 // due is what is to be sent now, once that is recorded.
@@ -229,10 +216,7 @@ func (w *world) read(line string) (campaign, actor string, payload events.Payloa
 			Question: id, Form: events.FormLabel, Expert: word(2), Options: []events.Option{{Parameters: point}},
 		}
 		if text := word(3); text != "" {
-			d, err := time.ParseDuration(text)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			d := must.Get(time.ParseDuration(text))(w.t)
 			p.Expires = w.now.Add(d)
 		}
 		payload = p

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -90,12 +91,9 @@ func (s *sharing) processBy(
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	own, err := lablog.Open(lablog.Address(s.database+"&application_name="+name), lablog.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	own := must.Get(lablog.Open(lablog.Address(s.database+"&application_name="+name), lablog.Options{}))(s.t)
 	ctx, cancel := context.WithCancelCause(s.t.Context())
-	n, err = New(Options{
+	n = must.Get(New(Options{
 		Lab: file, Send: s.service.of(name), Shared: own.Shared(), Now: s.now, Every: every,
 		Own: func() (events.Store, error) {
 			if errors.Is(context.Cause(ctx), errShot) {
@@ -103,10 +101,7 @@ func (s *sharing) processBy(
 			}
 			return own.Store()
 		},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))(s.t)
 	carrier := bus.New(s.store, bus.Config{})
 	caught := make(chan struct{})
 	var work sync.WaitGroup
@@ -138,9 +133,7 @@ func (s *sharing) loses(id string) (title string) {
 		s.t.Fatal(err)
 	}
 	e.Time, e.Actor = s.now(), "engine"
-	if _, err := s.store.Append(s.t.Context(), "bread", events.AnySequence, e); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(s.store.Append(s.t.Context(), "bread", events.AnySequence, e))(s.t)
 	return fmt.Sprintf("The fate of %s of bread is unknown: the power failed", id)
 }
 
@@ -224,15 +217,9 @@ func TestShared(t *testing.T) {
 // is left to be sent.
 func TestSharedContended(t *testing.T) {
 	s := &sharing{t: t, database: pgtest.URL(t), store: memlog.New(), began: time.Now()}
-	own, err := lablog.Open(lablog.Address(s.database), lablog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must.Get(lablog.Open(lablog.Address(s.database), lablog.Options{}))(t)
 	defer own.Close()
-	log, err := own.Store()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(own.Store())(t)
 	s.service = &service{sent: make(map[string][]string), known: func(id string) bool {
 		for e := range log.Read(context.Background(), 0) {
 			if e.Kind == kindAttempted && strings.Contains(string(e.Data), id) {
@@ -318,10 +305,7 @@ func TestSharedLate(t *testing.T) {
 		}
 		s.began = s.began.Add(-time.Second) // that is 20 s, in which it settles
 		own := n.options.Own
-		log, err := own()
-		if err != nil {
-			t.Fatal(err)
-		}
+		log := must.Get(own())(t)
 		// To take a claim over one looks twice: it stands still in between.
 		n.claims(t.Context())
 		n.claims(t.Context())

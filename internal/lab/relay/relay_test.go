@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // acted is set where the binary of the tests acts as the program.
@@ -73,18 +74,12 @@ func TestAsk(t *testing.T) {
 	playing(t)
 	large := strings.Repeat("x", 1<<20)
 	for i, data := range []string{"a", "b\n\x00", large} {
-		p, err := relay.Start()
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(relay.Start())(t)
 		if err := p.Ask(t.Context(), relay.Request{Event: &relay.Event{Data: []byte(data)}}); fmt.Sprint(err) != "1: "+data {
 			t.Errorf("request %d: %.100v", i, err)
 		}
 	}
-	p, err := relay.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(relay.Start())(t)
 	for range 3 {
 		if err := p.Ask(t.Context(), relay.Request{Message: new(relay.Message)}); err != nil {
 			t.Error(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/whatif"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // several is a campaign on the simulated electrolyte with two quantities and a price, which has been run.
@@ -41,10 +42,7 @@ var tradeoff = fmt.Sprintf(several, "{tradeoff: [{maximize: conductivity, worst:
 
 func now(t *testing.T, in whatif.Input) *engine.Core {
 	t.Helper()
-	core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
 	return core
 }
 
@@ -102,10 +100,7 @@ func bare(c whatif.Course) whatif.Course {
 // its front, beyond the same worst values; the best that keeps the bounds.
 func TestJudgedAsByStatus(t *testing.T) {
 	in := run(t, tradeoff)
-	summary, err := now(t, in).Summarize(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	summary := must.Get(now(t, in).Summarize(t.Context()))(t)
 	a := work(t, in, whatif.Question{Decision: "d4", Method: "sobol", Experiments: 50})
 	j, front := a.Judged[0], summary.Tradeoff
 	if *j.Really.Hypervolume != front.Hypervolume || j.Really.Found.ID != front.Compromise.Experiment {
@@ -262,23 +257,14 @@ func TestAsByFile(t *testing.T) {
 func TestEachByItsModel(t *testing.T) {
 	in := run(t, fmt.Sprintf(several, "{maximize: conductivity}", "experts: [{name: bob, simulated: {accuracy: 2}}]"))
 	in = byHand(t, in)
-	v, err := now(t, in).View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(now(t, in).View(t.Context()))(t)
 	a := work(t, in, whatif.Question{Decision: "d3", Method: "sobol", Sought: whatif.Sought{Minimize: "viscosity"}})
 	for _, x := range a.Imagined {
 		if x.From != whatif.FromModel {
 			continue
 		}
-		conductivity, err := v.Objective().Predict(x.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
-		viscosity, err := v.Models.Of("viscosity").Predict(x.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conductivity := must.Get(v.Objective().Predict(x.Parameters))(t)
+		viscosity := must.Get(v.Models.Of("viscosity").Predict(x.Parameters))(t)
 		if x.Quantities[0].Value != conductivity.Mean || x.Quantities[1].Value != viscosity.Mean || *x.Value != viscosity.Mean {
 			t.Errorf("%s: %+v, and the models say %v and %v", x.ID, x.Quantities, conductivity.Mean, viscosity.Mean)
 		}
@@ -295,10 +281,7 @@ func TestConstrained(t *testing.T) {
 	} {
 		var w whatif.Sought
 		w.Require, w.WithoutConstraints = whatif.Constrained(s.Definition, lines)
-		changed, err := whatif.Change(builtin.Registry(), s, whatif.Question{Sought: w})
-		if err != nil {
-			t.Fatal(err)
-		}
+		changed := must.Get(whatif.Change(builtin.Registry(), s, whatif.Question{Sought: w}))(t)
 		var got, want []string
 		for _, c := range changed.ConstraintsOnOutcomes {
 			got = append(got, strings.ReplaceAll(c.Require, " ", ""))
@@ -321,10 +304,7 @@ func TestConstrained(t *testing.T) {
 func TestOneNumber(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "lognei", 1, ""))
 	a := work(t, in, whatif.Question{Decision: "d2", Method: "sobol", Experiments: 2})
-	said, err := json.Marshal(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	said := must.Get(json.Marshal(a))(t)
 	for _, more := range []string{"quantities", "judged", "changes", "keeps", "require", "worst"} {
 		if strings.Contains(string(said), `"`+more) {
 			t.Errorf("it has %s: %s", more, said)

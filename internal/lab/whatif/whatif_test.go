@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/whatif"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -44,19 +45,11 @@ experts: [%s]
 
 func run(t *testing.T, source string) whatif.Input {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "bench.yaml", []byte(source)))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, file.Definition); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, file.Definition))(t)
 	name := file.Definition.Name
-	record, err := view.FoldRecord(t.Context(), builtin.Registry(), log, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(view.FoldRecord(t.Context(), builtin.Registry(), log, name))(t)
 	return whatif.Input{Registry: builtin.Registry(), Log: log, Campaign: name, Record: record}
 }
 
@@ -100,9 +93,7 @@ func TestFirstOfTurn(t *testing.T) {
 				}
 				first[id] = began
 			}
-			if err := core.Apply(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, core.Apply(e))
 		}
 		for id, want := range first {
 			if got := core.State().FirstOfTurn(id); got != want {
@@ -125,10 +116,7 @@ func TestNothingOtherwise(t *testing.T) {
 	} {
 		in := run(t, source)
 		before := in.Log.Last()
-		core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
 		for n := 1; n <= core.State().Decisions; n += 3 {
 			id := events.DecisionID(n)
 			a := work(t, in, whatif.Question{Decision: id, Experiments: 50})
@@ -161,10 +149,7 @@ func TestWithoutExpert(t *testing.T) {
 				continue // an expert chooses
 			}
 			in := run(t, fmt.Sprintf(electrolyte, policy, 1, experts))
-			core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
-			if err != nil {
-				t.Fatal(err)
-			}
+			core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
 			for n := 1; n <= core.State().Decisions; n += 2 {
 				id := events.DecisionID(n)
 				for _, q := range []whatif.Question{{Decision: id, Without: "bob", Experiments: 1}, {Decision: id, Method: "lognei", Experiments: 1}} {
@@ -193,10 +178,7 @@ func TestWithoutExpert(t *testing.T) {
 // refused is refused with a reason.
 func TestEveryMethod(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "lognei", 2, "{name: bob, simulated: {accuracy: 2}}"))
-	core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
 	choices := whatif.Choices(in.Registry, *core.State().Definition)
 	if len(choices) < 10 {
 		t.Errorf("only %d methods: %v", len(choices), choices)
@@ -229,14 +211,8 @@ func TestEveryMethod(t *testing.T) {
 func TestStandIns(t *testing.T) {
 	in := run(t, fmt.Sprintf(electrolyte, "cobol", 1, "{name: bob, simulated: {accuracy: 2}}"))
 	in = byHand(t, in)
-	core, err := engine.Load(t.Context(), in.Registry, in.Log, in.Campaign)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
+	view := must.Get(core.View(t.Context()))(t)
 	a := work(t, in, whatif.Question{Decision: "d1", Experiments: 50})
 	if got, want := content(a.Imagined), content(a.Real); !slices.Equal(got, want) || a.Repeated == 0 || a.Unanswered > 0 {
 		t.Errorf("nothing otherwise: imagined\n%v\nand really\n%v; %d answers repeated, %d not given", got, want, a.Repeated, a.Unanswered)
@@ -292,19 +268,12 @@ func defined(t *testing.T, in whatif.Input, change func(*definition.Campaign)) w
 			t.Fatal(err)
 		}
 		if e.Kind == events.KindCampaignDefined {
-			payload, err := events.Decode(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(t)
 			p := payload.(*events.CampaignDefined)
 			change(&p.Definition)
-			if e.Data, err = json.Marshal(p); err != nil {
-				t.Fatal(err)
-			}
+			e.Data = must.Get(json.Marshal(p))(t)
 		}
-		if _, err := log.Append(t.Context(), in.Campaign, events.AnySequence, e); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(log.Append(t.Context(), in.Campaign, events.AnySequence, e))(t)
 	}
 	in.Log = log
 	return in
@@ -313,40 +282,21 @@ func defined(t *testing.T, in whatif.Input, change func(*definition.Campaign)) w
 // Law: a trade-off is imagined in all its quantities and has no best result; a campaign whose candidates are the rows
 // of a table can be imagined with another policy.
 func TestTradeoffOfATable(t *testing.T) {
-	folder, err := filepath.Abs("../../../examples/studies/fronts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Read(builtin.Registry(), filepath.Join(folder, "suzuki1.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	folder := must.Get(filepath.Abs("../../../examples/studies/fronts"))(t)
+	file := must.Get(campaignfile.Read(builtin.Registry(), filepath.Join(folder, "suzuki1.yaml")))(t)
 	def := file.Definition
 	def.Budget.Experiments = 12
 	env := instruments.Environment{Folder: folder}
 	driver, _ := builtin.Registry().DriverOf(&def)
-	rows, err := driver.Open(t.Context(), def, env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if def.Candidates, err = rows.(instruments.Candidates).Candidates(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(driver.Open(t.Context(), def, env))(t)
+	def.Candidates = must.Get(rows.(instruments.Candidates).Candidates(t.Context()))(t)
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:study", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	runner, err := studytest.Runner(t.Context(), log, def, rows)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := runner.Run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	record, err := view.FoldRecord(t.Context(), builtin.Registry(), runner.Log, def.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	runner := must.Get(studytest.Runner(t.Context(), log, def, rows))(t)
+	must.Do(t, runner.Run(t.Context()))
+	record := must.Get(view.FoldRecord(t.Context(), builtin.Registry(), runner.Log, def.Name))(t)
 	a := work(t, whatif.Input{
 		Registry: builtin.Registry(), Log: runner.Log, Campaign: def.Name, Record: record, Environment: env,
 	}, whatif.Question{Decision: "d1", Method: "random", Experiments: 3})

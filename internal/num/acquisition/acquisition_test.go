@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func relative(t *testing.T, what string, got, want float64) {
@@ -38,9 +39,7 @@ func TestOracle(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	if len(oracle.Results.EI) == 0 || len(oracle.Results.Eubo) == 0 {
 		t.Fatal("the oracle holds no case")
 	}

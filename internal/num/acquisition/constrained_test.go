@@ -8,6 +8,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -59,9 +60,7 @@ func readConstrained(t *testing.T) (o constrained) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &struct{ Results *constrained }{&o}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &struct{ Results *constrained }{&o}))
 	if len(o.Probability) == 0 || len(o.LogCEI) == 0 || len(o.Capped) == 0 || len(o.Members.Best) == 0 {
 		t.Fatal("the oracle holds no case")
 	}
@@ -120,15 +119,10 @@ func TestConstrainedOracle(t *testing.T) {
 // Law: probabilities, improvements under a bound and their derivatives are right however narrow the
 // bounds and however far the tail. The reference was computed with 60 digits (testdata/bounded.py).
 func TestBoundsAgainstHighPrecision(t *testing.T) {
-	data, err := os.ReadFile("testdata/bounded.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/bounded.json"))(t)
 	type reference struct{ Mean, SD, First, Second, Log, ByMean, BySD float64 }
 	var cases struct{ Between, Capped []reference }
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &cases))
 	for _, c := range cases.Between {
 		log, byMean, bySD := LogProbability(c.Mean, c.SD, Bounds{c.First, c.Second})
 		within(t, "log P", log, c.Log, 1e-12)

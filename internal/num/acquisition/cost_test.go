@@ -3,6 +3,7 @@ package acquisition
 import (
 	"encoding/json"
 	"errors"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"math"
 	"os"
@@ -25,9 +26,7 @@ func TestCoolingOracle(t *testing.T) {
 			} `json:"cost_cooling"`
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	if len(oracle.Results.Cooling) == 0 {
 		t.Fatal("the oracle holds no case")
 	}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Oracle h: its EI is of a utility, and RAEUBO is EUBO of means lowered by α·λ, both to 1e-12
@@ -31,9 +32,7 @@ func TestUtilityOracle(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	if len(oracle.Results.EI) == 0 || len(oracle.Results.Eubo) == 0 {
 		t.Fatal("the oracle holds no case")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var baseline = [][]float64{{0.5, -0.5, 0}, {1, 0.8, -0.4}, {-1, -1, 0.2}, {0, 0, 1.4}}
@@ -26,9 +27,7 @@ func TestEIUUIsTheExpectation(t *testing.T) {
 		}
 		joint := p.Joint(append(slices.Clone(baseline), y))
 		for range draws {
-			if err := joint.Sample(u, rng); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, joint.Sample(u, rng))
 			sum += max(u[4]-maximum(u[:4]), 0)
 		}
 	}
@@ -36,10 +35,7 @@ func TestEIUUIsTheExpectation(t *testing.T) {
 	// 256 quasi-random points leave a few percent, which seeds average out.
 	got := 0.0
 	for seed := range uint64(16) {
-		e, err := NewEIUU(p, baseline, 2*seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(NewEIUU(p, baseline, 2*seed))(t)
 		one := math.Exp(e.Log(mean, sd))
 		if math.Abs(one-want) > 0.2*want {
 			t.Errorf("seed %d: %v, want %v", seed, one, want)
@@ -96,15 +92,9 @@ func TestEIUUOfEqualOutcomes(t *testing.T) {
 	p := learned(t, judged(t, 12, 3, 1, 3), 3)
 	points := [][]float64{{0.3, -1, 0}, {-0.7, 0.4, 1}}
 	mean, sd := []float64{1, -1, 0.3}, []float64{0.4, 0.3, 0.5}
-	once, err := newEIUU(p, baseline, [][]float64{{1, 0.2, -0.5, 2}, {-1, 0.7, 0.1, 0}}, points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	once := must.Get(newEIUU(p, baseline, [][]float64{{1, 0.2, -0.5, 2}, {-1, 0.7, 0.1, 0}}, points))(t)
 	twice := slices.Insert(slices.Clone(baseline), 1, baseline[0])
-	both, err := newEIUU(p, twice, [][]float64{{1, 0.2, -0.5, 2, 9}, {-1, 0.7, 0.1, 0, 9}}, points)
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := must.Get(newEIUU(p, twice, [][]float64{{1, 0.2, -0.5, 2, 9}, {-1, 0.7, 0.1, 0, 9}}, points))(t)
 	if a, b := once.Log(mean, sd), both.Log(mean, sd); math.Abs(a-b) > 1e-9 {
 		t.Errorf("once %v, twice %v", a, b)
 	}
@@ -112,10 +102,7 @@ func TestEIUUOfEqualOutcomes(t *testing.T) {
 
 // Law: no evaluation allocates.
 func TestEIUUDoesNotAllocate(t *testing.T) {
-	e, err := NewEIUU(learned(t, judged(t, 12, 3, 1, 3), 3), baseline, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewEIUU(learned(t, judged(t, 12, 3, 1, 3), 3), baseline, 1))(t)
 	mean, sd, dMean, dSD := []float64{1, -1, 0}, []float64{0.4, 0.3, 0.5}, make([]float64, 3), make([]float64, 3)
 	if n := testing.AllocsPerRun(10, func() { e.LogGrad(mean, sd, dMean, dSD); e.Log(mean, sd) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -133,10 +120,7 @@ func BenchmarkEIUU(b *testing.B) {
 	for _, n := range []int{10, 30, 60, 120} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			p, outcomes := benchmark(b, n)
-			e, err := NewEIUU(p, outcomes, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(NewEIUU(p, outcomes, 1))(b)
 			mean, sd, dMean, dSD := []float64{1, -1, 0}, []float64{0.4, 0.3, 0.5}, make([]float64, 3), make([]float64, 3)
 			for b.Loop() {
 				e.LogGrad(mean, sd, dMean, dSD)
@@ -150,9 +134,7 @@ func BenchmarkNewEIUU(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			p, outcomes := benchmark(b, n)
 			for b.Loop() {
-				if _, err := NewEIUU(p, outcomes, 1); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(NewEIUU(p, outcomes, 1))(b)
 			}
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Oracle p: utilities, EUBO of pairs to 1e-5 and EIUU of given normal values to 1e-4, the tolerances the file states.
@@ -46,9 +47,7 @@ func TestOracle(t *testing.T) {
 			Terms [][5]float64 `json:"eiuu_terms_r_s_mean_sd_ei"`
 		}
 	}
-	if err := json.Unmarshal(data, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &o))
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= tolerance) {
@@ -63,14 +62,8 @@ func TestOracle(t *testing.T) {
 	for _, c := range in.Comparisons {
 		duels.Winner, duels.Loser = append(duels.Winner, c[0]), append(duels.Loser, c[1])
 	}
-	k, err := kernel.New("rbf", in.Ell, in.S2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := pref.Laplace(context.Background(), duels, pref.Probit, k, pref.LaplaceConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", in.Ell, in.S2))(t)
+	res := must.Get(pref.Laplace(context.Background(), duels, pref.Probit, k, pref.LaplaceConfig{}))(t)
 	for i, f := range want.Mode {
 		near("mode", res.Mode[i], f, 1e-5)
 	}
@@ -93,10 +86,7 @@ func TestOracle(t *testing.T) {
 		}
 	}
 
-	e, err := newEIUU(res.Posterior, in.Yb, in.ZUtility, in.ZOutcome)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEIUU(res.Posterior, in.Yb, in.ZUtility, in.ZOutcome))(t)
 	near("EIUU", math.Exp(e.Log(in.Mu, in.SD)), want.EIUU, 1e-4)
 	for _, term := range want.Terms {
 		r, s := int(term[0]), int(term[1])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the pair is the one of which the better is expected to be best, by the mean of many draws of all utilities; a pair
@@ -18,9 +19,7 @@ func TestBestPair(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	sums, u := make([]float64, n*n), make([]float64, n)
 	for range draws {
-		if err := joint.Sample(u, rng); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, joint.Sample(u, rng))
 		for i := range n {
 			for j := range i {
 				sums[j*n+i] += max(u[i], u[j]) / draws

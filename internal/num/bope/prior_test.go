@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/pref"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var ctx = context.Background()
@@ -40,10 +41,7 @@ func judged(tb testing.TB, n, m int, noise float64, seed uint64) pref.Duels {
 		}
 		winners, losers = append(winners, a), append(losers, b)
 	}
-	duels, err := pref.NewDuels(winners, losers, func([]float64) float64 { return noise })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	duels := must.Get(pref.NewDuels(winners, losers, func([]float64) float64 { return noise }))(tb)
 	return duels
 }
 
@@ -51,14 +49,8 @@ func judged(tb testing.TB, n, m int, noise float64, seed uint64) pref.Duels {
 func learned(tb testing.TB, duels pref.Duels, m int) *pref.Posterior {
 	tb.Helper()
 	h := pref.Hyper{Lengthscales: slices.Repeat([]float64{2.5}, m), OutputScale: 4, Slope: Slope}
-	k, err := h.Kernel("rbf", m)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	res, err := pref.EP(ctx, duels, pref.Probit, k, pref.EPConfig{})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	k := must.Get(h.Kernel("rbf", m))(tb)
+	res := must.Get(pref.EP(ctx, duels, pref.Probit, k, pref.EPConfig{}))(tb)
 	return res.Posterior
 }
 
@@ -75,10 +67,7 @@ func TestDeclaredDirectionsHold(t *testing.T) {
 	for range 3 {
 		winners, losers = append(winners, []float64{-1, 0.5, 0}), append(losers, []float64{1, 0.5, 0})
 	}
-	duels, err := pref.NewDuels(winners, losers, func([]float64) float64 { return 1 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	duels := must.Get(pref.NewDuels(winners, losers, func([]float64) float64 { return 1 }))(t)
 	best := [][]float64{{1, 0.5, 0}, {0, -1, 0}}
 	declared := Declare(duels, best, []Better{Greater, Smaller, Undeclared}, Certain)
 	if declared.Len() != duels.Len()+4 || duels.Len() != 3 || len(duels.X) != 2 {
@@ -125,15 +114,9 @@ func TestDeclareAddsToCopies(t *testing.T) {
 // the same probability with four times the output scale, the fit finds that.
 func TestFitConfigIsInUnitsOfNoise(t *testing.T) {
 	duels := judged(t, 30, 3, 1, 4)
-	one, err := pref.Fit(ctx, duels, FitConfig(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(pref.Fit(ctx, duels, FitConfig(1)))(t)
 	duels.Noise = slices.Repeat([]float64{4}, len(duels.X))
-	four, err := pref.Fit(ctx, duels, FitConfig(4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	four := must.Get(pref.Fit(ctx, duels, FitConfig(4)))(t)
 	if math.Abs(four.Hyper.OutputScale/one.Hyper.OutputScale-4) > 1e-3 || math.Abs(four.LogEvidence-one.LogEvidence) > 1e-6 {
 		t.Errorf("with the noise 1 %+v, with the noise 4 %+v", one, four)
 	}
@@ -149,18 +132,9 @@ func TestFitConfigIsInUnitsOfNoise(t *testing.T) {
 // Law: with the prior, thirty comparisons of three quantities predict others.
 func TestUtilityIsLearned(t *testing.T) {
 	duels := judged(t, 30, 3, 0.3, 5)
-	fit, err := pref.Fit(ctx, duels, FitConfig(0.3))
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := fit.Hyper.Kernel("rbf", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := pref.EP(ctx, duels, pref.Probit, k, pref.EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(pref.Fit(ctx, duels, FitConfig(0.3)))(t)
+	k := must.Get(fit.Hyper.Kernel("rbf", 3))(t)
+	res := must.Get(pref.EP(ctx, duels, pref.Probit, k, pref.EPConfig{}))(t)
 	others := judged(t, 400, 3, 1e-9, 6)
 	right := 0
 	for i, w := range others.Winner {

@@ -13,16 +13,14 @@ import (
 	"github.com/campaignd/campaignd/internal/num/channel"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // measured is a posterior of three measurements on an interval.
 func measured(t *testing.T) *gp.GP {
 	t.Helper()
-	g, err := gp.New(gp.Data{X: [][]float64{{0.1}, {0.5}, {0.9}}, Y: []float64{0.8, -0.9, 0.5}}, "rbf",
-		gp.Hyper{Lengthscales: []float64{0.2}, OutputScale: 1, Noise: 0.01})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(gp.Data{X: [][]float64{{0.1}, {0.5}, {0.9}}, Y: []float64{0.8, -0.9, 0.5}}, "rbf",
+		gp.Hyper{Lengthscales: []float64{0.2}, OutputScale: 1, Noise: 0.01}))(t)
 	return g
 }
 
@@ -199,10 +197,7 @@ func TestAgainstImportanceSampling(t *testing.T) {
 		// More combinations than are kept: those of the likeliest sides must not crowd out the others.
 		"six channels": {guess, few, {Orders: orders.Orders[:1]}, few, {Labels: labels.Labels[2:]}, {Orders: orders.Orders[1:]}},
 	} {
-		posterior, err := channel.Condition(t.Context(), g, points, channels, channel.Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		posterior := must.Get(channel.Condition(t.Context(), g, points, channels, channel.Config{}))(t)
 		joint, rng := g.Joint(all), rand.New(rand.NewPCG(1, 2))
 		prejudice := prejudices(t, rng)
 		f := make([]float64, len(all))
@@ -210,9 +205,7 @@ func TestAgainstImportanceSampling(t *testing.T) {
 		positive := make([]float64, len(channels))
 		const draws = 15000
 		for range draws {
-			if err := joint.Sample(f, rng); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, joint.Sample(f, rng))
 			weight := 1.0
 			above := make([]float64, len(channels))
 			for c, a := range channels {
@@ -269,14 +262,8 @@ func TestSigns(t *testing.T) {
 		turned.Labels = append(turned.Labels, l)
 	}
 	for _, pair := range [][2]channel.Answers{{labels, turned}, {{Orders: [][]int{{1, 0}}}, {Orders: [][]int{{0, 1}}}}} {
-		first, err := channel.Condition(t.Context(), g, points, pair[:1], even)
-		if err != nil {
-			t.Fatal(err)
-		}
-		second, err := channel.Condition(t.Context(), g, points, pair[1:], even)
-		if err != nil {
-			t.Fatal(err)
-		}
+		first := must.Get(channel.Condition(t.Context(), g, points, pair[:1], even))(t)
+		second := must.Get(channel.Condition(t.Context(), g, points, pair[1:], even))(t)
 		for x := 0.0; x <= 1; x += 0.1 {
 			m1, s1 := first.Objective.NewPredictor().Posterior([]float64{x})
 			m2, s2 := second.Objective.NewPredictor().Posterior([]float64{x})
@@ -289,10 +276,7 @@ func TestSigns(t *testing.T) {
 		channels []channel.Answers
 		cfg      channel.Config
 	}{{nil, channel.Config{}}, {[]channel.Answers{labels, guess, orders}, channel.Config{Guess: 1}}} {
-		posterior, err := channel.Condition(t.Context(), g, points, c.channels, c.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		posterior := must.Get(channel.Condition(t.Context(), g, points, c.channels, c.cfg))(t)
 		for x := 0.0; x <= 1; x += 0.1 {
 			m, s := posterior.Objective.NewPredictor().Posterior([]float64{x})
 			if mean, sd := g.Posterior([]float64{x}); m != mean || s != sd {
@@ -309,10 +293,7 @@ func TestUnits(t *testing.T) {
 	for _, e := range guess.Estimates {
 		scaled.Estimates = append(scaled.Estimates, channel.Estimate{e.Point, 40 + 1000*e.Value})
 	}
-	first, err := channel.Condition(t.Context(), g, points, []channel.Answers{guess}, channel.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(channel.Condition(t.Context(), g, points, []channel.Answers{guess}, channel.Config{}))(t)
 	second, err := channel.Condition(t.Context(), g, points, []channel.Answers{scaled}, channel.Config{})
 	if err != nil {
 		t.Fatal(err)

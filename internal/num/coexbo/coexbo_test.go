@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // smooth is a prior with known derivatives: π̂ = ½ + 0.3 sin(a·x), V = 0.05 + 0.04 cos(a·x).
@@ -44,11 +45,8 @@ func drawGP(t *rapid.T, d int) *gp.GP {
 	for range n {
 		data.X = append(data.X, rapid.SliceOfN(rapid.Float64Range(0, 1), d, d).Draw(t, "x"))
 	}
-	g, err := gp.New(data, "rbf", gp.Hyper{
-		Lengthscales: rapid.SliceOfN(rapid.Float64Range(0.2, 2), d, d).Draw(t, "l"), OutputScale: 1, Noise: 0.01})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(data, "rbf", gp.Hyper{
+		Lengthscales: rapid.SliceOfN(rapid.Float64Range(0.2, 2), d, d).Draw(t, "l"), OutputScale: 1, Noise: 0.01}))(t)
 	return g
 }
 
@@ -57,11 +55,8 @@ var someScaling = Scaling{ScoreMean: 0.5, ScoreSD: 0.2, ObjectiveMean: 0, Object
 // The product of two normal densities, normalized on a grid, has the mean and standard deviation
 // that Explain gives.
 func TestProductOfDensities(t *testing.T) {
-	g, err := gp.New(gp.Data{X: [][]float64{{0.2}, {0.7}}, Y: []float64{0.3, -1}}, "rbf",
-		gp.Hyper{Lengthscales: []float64{0.3}, OutputScale: 1, Noise: 0.01})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(gp.Data{X: [][]float64{{0.2}, {0.7}}, Y: []float64{0.3, -1}}, "rbf",
+		gp.Hyper{Lengthscales: []float64{0.3}, OutputScale: 1, Noise: 0.01}))(t)
 	for _, turn := range []int{0, 3, 10, 40} {
 		a := New(g, smooth{[]float64{3}}, Config{Beta: 2, T: turn, Scaling: someScaling})
 		for _, x := range []float64{0, 0.3, 0.5, 0.95} {
@@ -160,11 +155,8 @@ func TestGradient(t *testing.T) {
 // gradient.
 func TestBothKnown(t *testing.T) {
 	x := []float64{0.5}
-	g, err := gp.New(gp.Data{X: [][]float64{x}, Y: []float64{1}}, "rbf",
-		gp.Hyper{Lengthscales: []float64{0.5}, OutputScale: 1, Noise: 1e-17})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(gp.Data{X: [][]float64{x}, Y: []float64{1}}, "rbf",
+		gp.Hyper{Lengthscales: []float64{0.5}, OutputScale: 1, Noise: 1e-17}))(t)
 	grad := []float64{math.NaN()}
 	v := New(g, constant{0.9, 0}, Config{Beta: 1, T: 3, Scaling: someScaling}).At(x, grad)
 	if math.Abs(v-1) > 1e-6 || math.IsNaN(grad[0]) || math.IsInf(grad[0], 0) {

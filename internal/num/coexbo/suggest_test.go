@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/num/shapley"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // A pair of candidates made from the four packages as a policy would make it: models from recorded
@@ -156,22 +157,10 @@ func newCampaign(t testing.TB, n, m, d int, sign float64) campaign {
 		c.comparisons = append(c.comparisons, pairgp.Comparison{Chosen: a, Other: b})
 	}
 	ctx := context.Background()
-	objective, err := gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pref, err := pairgp.New(c.comparisons, preference.Hyper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	score, err := copeland.Fit(ctx, pref, copeland.FitConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	objective := must.Get(gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1}))(t)
+	preference := must.Get(pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Seed: 1}))(t)
+	pref := must.Get(pairgp.New(c.comparisons, preference.Hyper))(t)
+	score := must.Get(copeland.Fit(ctx, pref, copeland.FitConfig{}))(t)
 	c.objective, c.preference, c.score = objective.Hyper, preference.Hyper, score.Hyper()
 	return c
 }
@@ -184,10 +173,7 @@ func TestSuggestion(t *testing.T) {
 	ctx := context.Background()
 
 	early := newCampaign(t, 4, 60, 3, 1)
-	s, err := suggest(ctx, early, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(suggest(ctx, early, false))(t)
 	t.Logf("4 measurements: %.2f alone, %.2f with the person, share %.2f, strongest %v",
 		distance(s.x1), distance(s.x2), s.parts.Share, s.strongest)
 	if !(distance(s.x2) < distance(s.x1)) {
@@ -196,9 +182,7 @@ func TestSuggestion(t *testing.T) {
 
 	late := newCampaign(t, 40, 60, 3, -1)
 	late.turn = 400
-	if s, err = suggest(ctx, late, false); err != nil {
-		t.Fatal(err)
-	}
+	s = must.Get(suggest(ctx, late, false))(t)
 	t.Logf("t = 400: %.3f alone, %.3f with the person, share %.2g", distance(s.x1), distance(s.x2), s.parts.Share)
 	for j := range s.x1 {
 		if math.Abs(s.x1[j]-s.x2[j]) > 0.02 {
@@ -211,10 +195,7 @@ func TestSuggestion(t *testing.T) {
 		}
 	}
 
-	again, err := suggest(ctx, late, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(suggest(ctx, late, false))(t)
 	if again.parts != s.parts {
 		t.Errorf("the same campaign gives %+v and then %+v", s.parts, again.parts)
 	}
@@ -238,36 +219,20 @@ func BenchmarkSuggest(b *testing.B) {
 	}{{"plain", false}, {"fantasy", true}} {
 		b.Run(v.name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := suggest(ctx, c, v.fantasy); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(suggest(ctx, c, v.fantasy))(b)
 			}
 		})
 	}
 	b.Run("refit", func(b *testing.B) {
 		for b.Loop() {
-			objective, err := gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1, Warm: &c.objective})
-			if err != nil {
-				b.Fatal(err)
-			}
-			preference, err := pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference,
-				Starts: 1, Searches: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
-			pref, err := pairgp.New(c.comparisons, preference.Hyper)
-			if err != nil {
-				b.Fatal(err)
-			}
-			score, err := copeland.Fit(ctx, pref, copeland.FitConfig{Warm: &c.score})
-			if err != nil {
-				b.Fatal(err)
-			}
+			objective := must.Get(gp.Fit(ctx, c.data, gp.FitConfig{Seed: 1, Warm: &c.objective}))(b)
+			preference := must.Get(pairgp.Fit(ctx, c.comparisons, pairgp.FitConfig{Warm: &c.preference,
+				Starts: 1, Searches: 1}))(b)
+			pref := must.Get(pairgp.New(c.comparisons, preference.Hyper))(b)
+			score := must.Get(copeland.Fit(ctx, pref, copeland.FitConfig{Warm: &c.score}))(b)
 			fitted := c
 			fitted.objective, fitted.preference, fitted.score = objective.Hyper, preference.Hyper, score.Hyper()
-			if _, err := suggest(ctx, fitted, false); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(suggest(ctx, fitted, false))(b)
 		}
 	})
 }
@@ -275,18 +240,9 @@ func BenchmarkSuggest(b *testing.B) {
 // BenchmarkAcquisition is one value with its gradient.
 func BenchmarkAcquisition(b *testing.B) {
 	c := newCampaign(b, 50, 150, 4, 1)
-	objective, err := gp.New(c.data, "rbf", c.objective)
-	if err != nil {
-		b.Fatal(err)
-	}
-	pref, err := pairgp.New(c.comparisons, c.preference)
-	if err != nil {
-		b.Fatal(err)
-	}
-	model, err := copeland.New(pref, copeland.Box{}, c.score)
-	if err != nil {
-		b.Fatal(err)
-	}
+	objective := must.Get(gp.New(c.data, "rbf", c.objective))(b)
+	pref := must.Get(pairgp.New(c.comparisons, c.preference))(b)
+	model := must.Get(copeland.New(pref, copeland.Box{}, c.score))(b)
 	a := coexbo.New(objective, model.NewPredictor(), coexbo.Config{Beta: 2, T: 10,
 		Scaling: coexbo.Scaling{ScoreMean: 0.5, ScoreSD: 0.2, ObjectiveSD: 1}})
 	x, grad := []float64{.1, .3, .5, .7}, make([]float64, 4)

@@ -6,31 +6,23 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/formula"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // bind returns a formula as a function.
 func bind(t testing.TB, text string, arguments ...string) composite.Function {
 	t.Helper()
-	f, err := formula.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := f.Bind(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(formula.Parse(text))(t)
+	b := must.Get(f.Bind(arguments))(t)
 	return b
 }
 
 // BenchmarkLogEI is one evaluation of the noisy expected improvement.
 func BenchmarkLogEI(b *testing.B) {
 	names := []string{"a", "b", "c", "d"}
-	desired, err := composite.NewDesirability([]composite.Goal{
+	desired := must.Get(composite.NewDesirability([]composite.Goal{
 		{Argument: 0, From: 0, To: 2, Weight: 2}, {Argument: 1, From: 1, To: 3}, {Argument: 2, From: 3, To: 1},
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	}))(b)
 	for _, c := range []struct {
 		name        string
 		objective   composite.Function
@@ -51,15 +43,12 @@ func BenchmarkLogEI(b *testing.B) {
 				}
 				at.Means = append(at.Means, means)
 			}
-			m, err := composite.New(composite.Problem{
+			m := must.Get(composite.New(composite.Problem{
 				Quantities: []composite.Scale{
 					{Center: 1, Spread: 0.5}, {Spread: 0.3, Log: true}, {Center: 2, Spread: 0.4}, {Center: 1, Spread: 0.1},
 				},
 				Objective: c.objective, Constraints: c.constraints, Maximize: true,
-			}, members)
-			if err != nil {
-				b.Fatal(err)
-			}
+			}, members))(b)
 			best := make([]float64, members)
 			for s := range best {
 				best[s] = 1.5

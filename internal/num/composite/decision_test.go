@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/composite"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // world is a problem of two quantities with models of n measurements, each given draws at the first
@@ -52,10 +53,7 @@ func newWorld(
 		for j := range h.Lengthscales {
 			h.Lengthscales[j] = 0.8
 		}
-		g, err := gp.New(gp.Data{X: X, Y: y}, "rbf", h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(gp.New(gp.Data{X: X, Y: y}, "rbf", h))(t)
 		for range members {
 			row := make([]float64, len(tried))
 			for i := range row {
@@ -63,10 +61,7 @@ func newWorld(
 			}
 			values[k] = append(values[k], row)
 		}
-		given, err := g.Condition(nil, nil, nil).Given(tried, values[k], 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		given := must.Get(g.Condition(nil, nil, nil).Given(tried, values[k], 0))(t)
 		w.predictors = append(w.predictors, given.NewPredictor())
 	}
 	for s := range w.best {

@@ -7,22 +7,18 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the logarithm of the ramp and its derivatives are right, however far a value is from what is
 // desired. The reference was computed with 1,500 digits (testdata/ramp.py).
 func TestRamp(t *testing.T) {
-	data, err := os.ReadFile("testdata/ramp.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/ramp.json"))(t)
 	var cases []struct {
 		U           float64
 		Derivatives [4]float64
 	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &cases))
 	for _, c := range cases {
 		r := logRamp(c.U)
 		for i, got := range [4]float64{r.value, r.first, r.second, r.third} {
@@ -38,13 +34,10 @@ func TestRamp(t *testing.T) {
 // Law: the exact value is 0 where a goal is missed and 1 where all are met; a goal in the wrong order
 // is refused.
 func TestClipped(t *testing.T) {
-	d, err := NewDesirability([]Goal{
+	d := must.Get(NewDesirability([]Goal{
 		{Argument: 1, From: 6, To: 12, Weight: 3},
 		{Argument: 0, From: 5, To: 6.75, TwoSided: true, Back: 7.25, Gone: 9},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, c := range []struct{ ph, conductivity, want float64 }{
 		{7, 12, 1}, {7, 15, 1}, {7, 6, 0}, {7, 2, 0}, {5, 20, 0}, {9.5, 20, 0}, {6.75, 20, 1}, {7.25, 20, 1},
 		{7, 9, math.Pow(0.5, 0.75)}, {5.875, 20, math.Pow(0.5, 0.25)}, {8.125, 20, math.Pow(0.5, 0.25)},
@@ -83,10 +76,7 @@ func TestClipped(t *testing.T) {
 // Law: a desirability is a function of a problem like any other: it depends on what it has goals for, and is
 // affine in nothing of that.
 func TestDesirabilityOfAProblem(t *testing.T) {
-	d, err := NewDesirability([]Goal{{Argument: 1, From: 0, To: 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDesirability([]Goal{{Argument: 1, From: 0, To: 2}}))(t)
 	if d.Uses(0) || !d.Uses(1) || !d.Affine([]bool{true, false}) || d.Affine([]bool{false, true}) {
 		t.Error("it depends on another argument")
 	}
@@ -103,13 +93,10 @@ func TestDesirabilityOfAProblem(t *testing.T) {
 // Law: as a jet the desirability has the same value, and the derivatives of its definition, by
 // differences of the exponential of the sum of logarithms.
 func TestDesirabilityJet(t *testing.T) {
-	d, err := NewDesirability([]Goal{
+	d := must.Get(NewDesirability([]Goal{
 		{Argument: 0, From: 0, To: 2, Weight: 2},
 		{Argument: 1, From: 5, To: 6.75, TwoSided: true, Back: 7.25, Gone: 9},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	s := jet.NewSpace(2, 0)
 	s.Weigh([]float64{0.04, 0.09})
 	at := func(y []float64) jet.Jet {

@@ -7,18 +7,13 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/formula"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func bind(t *testing.T, text string, arguments ...string) Function {
 	t.Helper()
-	f, err := formula.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := f.Bind(arguments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(formula.Parse(text))(t)
+	b := must.Get(f.Bind(arguments))(t)
 	return b
 }
 
@@ -26,10 +21,7 @@ func bind(t *testing.T, text string, arguments ...string) Function {
 // logarithm, with parameters, has the value of its definition, and that one's derivatives. The
 // reference was computed with 50 digits (testdata/gradients.py).
 func TestAgainstHighPrecision(t *testing.T) {
-	data, err := os.ReadFile("testdata/gradients.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/gradients.json"))(t)
 	var o struct {
 		Points [][]float64
 		Scales []Scale
@@ -43,9 +35,7 @@ func TestAgainstHighPrecision(t *testing.T) {
 			ByParameter      float64
 		}
 	}
-	if err := json.Unmarshal(data, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &o))
 	names := []string{"a", "b", "c", "p"}
 	for _, c := range o.Cases {
 		p := Problem{
@@ -54,10 +44,7 @@ func TestAgainstHighPrecision(t *testing.T) {
 		for _, text := range c.Constraints {
 			p.Constraints = append(p.Constraints, bind(t, text, names...))
 		}
-		m, err := New(p, len(c.Best))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(New(p, len(c.Best)))(t)
 		m.points, m.each = o.Points, len(o.Points)/len(c.Best)
 		m.logs = m.logs[:len(o.Points)]
 		same := func(what string, got, want float64) {

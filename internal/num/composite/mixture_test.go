@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/special"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // plain are two quantities in the models' own units.
@@ -17,10 +18,7 @@ var plain = []Scale{{Spread: 1}, {Spread: 1}}
 
 func mixture(t *testing.T, p Problem, members int) *Mixture {
 	t.Helper()
-	m, err := New(p, members)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(p, members))(t)
 	return m
 }
 

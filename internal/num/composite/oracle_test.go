@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // form is one of the oracle's functions, by its operations on jets.
@@ -109,9 +110,7 @@ func readFormulas(t *testing.T) (o formulas) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &o))
 	if len(o.Results.Cases) == 0 || len(o.Results.Cases) != len(o.Checks.Mixture) || len(o.Results.Desirability) == 0 {
 		t.Fatal("the oracle holds no case")
 	}
@@ -131,12 +130,9 @@ func TestFormulasOracle(t *testing.T) {
 	o := readFormulas(t)
 	functions := forms(t)
 	for i, c := range o.Results.Cases {
-		m, err := New(Problem{
+		m := must.Get(New(Problem{
 			Quantities: []Scale{{Spread: 1}, {Spread: 1}}, Objective: functions[c.Form], Maximize: true,
-		}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}, 1))(t)
 		m.points, m.each = o.Inputs.Z, len(o.Inputs.Z)
 		m.logs = m.logs[:m.each]
 		at := Posterior{Means: [][]float64{c.Mu[:1], c.Mu[1:]}, SDs: c.SD}

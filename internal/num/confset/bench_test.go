@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // benchmarkLabels are n answers of an expert who tends to accept near 0.4 in four dimensions.
@@ -87,10 +88,7 @@ func benchmarkSets(b *testing.B, run func(b *testing.B, set *Set, points [][]flo
 	}{{"B=1", 1, 0.01}, {"B=4", 4, 0.01}, {"B=16,c=0.16", 16, 0.16}, {"B=32,c=0.32", 32, 0.32}} {
 		b.Run(rule.name, func(b *testing.B) {
 			benchmarkSizes(b, func(b *testing.B, labels Labels, k kernel.Kernel) {
-				set, err := NewSet(labels, k, rule.norm, Margin(rule.c, len(labels.X)), DefaultJitter)
-				if err != nil {
-					b.Fatal(err)
-				}
+				set := must.Get(NewSet(labels, k, rule.norm, Margin(rule.c, len(labels.X)), DefaultJitter))(b)
 				points := randomPoints(64, 4)
 				b.ResetTimer()
 				run(b, set, points)
@@ -104,9 +102,7 @@ func BenchmarkLower(b *testing.B) {
 	benchmarkSets(b, func(b *testing.B, set *Set, points [][]float64) {
 		grad := make([]float64, 4)
 		for i := range b.N {
-			if _, err := set.Lower(points[i%len(points)], grad); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(set.Lower(points[i%len(points)], grad))(b)
 		}
 	})
 }
@@ -125,9 +121,7 @@ func BenchmarkBounds(b *testing.B) {
 func BenchmarkMLE(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, labels Labels, k kernel.Kernel) {
 		for range b.N {
-			if _, err := MLE(labels, k, 4, DefaultJitter); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(MLE(labels, k, 4, DefaultJitter))(b)
 		}
 	})
 }
@@ -135,9 +129,7 @@ func BenchmarkMLE(b *testing.B) {
 func BenchmarkNewSet(b *testing.B) {
 	benchmarkSizes(b, func(b *testing.B, labels Labels, k kernel.Kernel) {
 		for range b.N {
-			if _, err := NewSet(labels, k, 4, Margin(0.01, len(labels.X)), DefaultJitter); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(NewSet(labels, k, 4, Margin(0.01, len(labels.X)), DefaultJitter))(b)
 		}
 	})
 }
@@ -160,9 +152,7 @@ func benchmarkComparisons(b *testing.B, run func(b *testing.B, f Feedback, k ker
 func BenchmarkNewSetPairs(b *testing.B) {
 	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
 		for range b.N {
-			if _, err := NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter))(b)
 		}
 	})
 }
@@ -170,9 +160,7 @@ func BenchmarkNewSetPairs(b *testing.B) {
 func BenchmarkMLEPairs(b *testing.B) {
 	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
 		for range b.N {
-			if _, err := MLE(f, k, 4, DefaultJitter); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(MLE(f, k, 4, DefaultJitter))(b)
 		}
 	})
 }
@@ -180,16 +168,11 @@ func BenchmarkMLEPairs(b *testing.B) {
 // One lower bound with its gradient.
 func BenchmarkLowerPairs(b *testing.B) {
 	benchmarkComparisons(b, func(b *testing.B, f Feedback, k kernel.Kernel) {
-		set, err := NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter)
-		if err != nil {
-			b.Fatal(err)
-		}
+		set := must.Get(NewSet(f, k, 4, Margin(0.01, f.Answers()), DefaultJitter))(b)
 		points, grad := randomPoints(64, 4), make([]float64, 4)
 		b.ResetTimer()
 		for i := range b.N {
-			if _, err := set.Lower(points[i%len(points)], grad); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(set.Lower(points[i%len(points)], grad))(b)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -38,10 +39,7 @@ func coverage(
 			return sum
 		}
 		evidence := answer(g, random)
-		s, err := NewSet(evidence, k, norm, alpha, DefaultJitter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewSet(evidence, k, norm, alpha, DefaultJitter))(t)
 		z := make([]float64, len(s.answers.points))
 		for i, x := range s.answers.points {
 			z[i] = g(x)
@@ -52,10 +50,7 @@ func coverage(
 		}
 		covered++
 		for _, x := range [][]float64{{0.25}, {0.4}, {0.95}} {
-			lower, upper, err := s.Bounds(x)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lower, upper := must.Get2(s.Bounds(x))(t)
 			if v := g(x); !(lower <= v+1e-6 && v <= upper+1e-6) {
 				t.Fatalf("the belief is in the set but g(%v) = %v not in [%v, %v]", x, v, lower, upper)
 			}

@@ -12,23 +12,18 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func rbf(t *testing.T, lengthscales ...float64) kernel.Kernel {
 	t.Helper()
-	k, err := kernel.New("rbf", lengthscales, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", lengthscales, 1))(t)
 	return k
 }
 
 // Without labels the set is the ball: bounds ∓B·√(k(x, x) + jitter), flat, and the MLE is 0.
 func TestNoLabels(t *testing.T) {
-	set, err := NewSet(Labels{}, rbf(t, 0.5), 2, 0.01, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(NewSet(Labels{}, rbf(t, 0.5), 2, 0.01, 1e-6))(t)
 	grad := []float64{1}
 	lower, err := set.Lower([]float64{0.3}, grad)
 	want := -2 * math.Sqrt(1+1e-6)
@@ -44,23 +39,14 @@ func TestNoLabels(t *testing.T) {
 // bounds are nearly the ball's.
 func TestOneLabel(t *testing.T) {
 	labels := Labels{X: [][]float64{{0.5}}, Reject: []bool{true}}
-	fit, err := MLE(labels, rbf(t, 0.1), 2, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(MLE(labels, rbf(t, 0.1), 2, 1e-8))(t)
 	if want := 2 * math.Sqrt(1+1e-8); math.Abs(fit.Z[0]-want) > 1e-12 {
 		t.Errorf("Z = %v, want %v", fit.Z[0], want)
 	}
-	set, err := NewSet(labels, rbf(t, 0.1), 2, 0.05, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(NewSet(labels, rbf(t, 0.1), 2, 0.05, 1e-8))(t)
 	// At the label itself, where s is the square root of the jitter: the whole set is within
 	// ln-likelihood 0.05.
-	lower, upper, err := set.Bounds([]float64{0.5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lower, upper := must.Get2(set.Bounds([]float64{0.5}))(t)
 	least := -math.Log(math.Expm1(math.Log1p(math.Exp(-2)) + 0.05)) // where ln S(z) = ln S(2) − 0.05
 	if math.Abs(lower-least) > 1e-3 || math.Abs(upper-2) > 1e-3 {
 		t.Errorf("bounds %v, %v at the label, want about %v, 2", lower, upper, least)
@@ -74,18 +60,12 @@ func TestContradictoryLabels(t *testing.T) {
 		X:      [][]float64{{0.2}, {0.2}, {0.2}, {0.8}, {0.8}},
 		Reject: []bool{true, true, false, true, false},
 	}
-	fit, err := MLE(labels, rbf(t, 0.1), 4, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(MLE(labels, rbf(t, 0.1), 4, 1e-8))(t)
 	want := []float64{math.Ln2, math.Ln2, math.Ln2, 0, 0}
 	if !floats.EqualApprox(fit.Z, want, 1e-14) || fit.Multiplier != 0 {
 		t.Errorf("Z = %v, multiplier %v", fit.Z, fit.Multiplier)
 	}
-	set, err := NewSet(labels, rbf(t, 0.1), 4, 0.05, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(NewSet(labels, rbf(t, 0.1), 4, 0.05, 1e-8))(t)
 	lower, upper, err := set.Bounds([]float64{0.2})
 	if err != nil || !(lower < math.Ln2 && math.Ln2 < upper && upper-lower < 1.5) {
 		t.Errorf("bounds %v, %v, %v", lower, upper, err)
@@ -99,14 +79,8 @@ func TestMLEIsStationary(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 12)
 		p.norm = math.Min(p.norm, 4)
-		a, gram, err := prepare(p.feedback, p.kernel, p.norm, p.jitter)
-		if err != nil {
-			t.Fatal(err)
-		}
-		fit, err := fitMLE(a, gram, p.norm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a, gram := must.Get2(prepare(p.feedback, p.kernel, p.norm, p.jitter))(t)
+		fit := must.Get(fitMLE(a, gram, p.norm))(t)
 		n := a.size()
 		if n == 0 || fit.multiplier < 1e-4 {
 			t.Skip("stationary to the tolerance of ℓ only")
@@ -137,15 +111,9 @@ func TestManyLabels(t *testing.T) {
 		labels, k := benchmarkLabels(n)
 		for _, rule := range []struct{ norm, c float64 }{{1, 0.01}, {4, 0.01}, {32, 0.32}} {
 			t.Run(fmt.Sprintf("n=%d,B=%g", n, rule.norm), func(t *testing.T) {
-				set, err := NewSet(labels, k, rule.norm, Margin(rule.c, n), DefaultJitter)
-				if err != nil {
-					t.Fatal(err)
-				}
+				set := must.Get(NewSet(labels, k, rule.norm, Margin(rule.c, n), DefaultJitter))(t)
 				for _, x := range append(randomPoints(4, 4), labels.X[0]) {
-					lower, upper, err := set.Bounds(x)
-					if err != nil {
-						t.Fatal(err)
-					}
+					lower, upper := must.Get2(set.Bounds(x))(t)
 					if mle := set.MLEAt(x, nil); !(lower <= mle && mle <= upper) {
 						t.Errorf("MLE %v outside %v, %v", mle, lower, upper)
 					}
@@ -156,10 +124,7 @@ func TestManyLabels(t *testing.T) {
 						continue
 					}
 					copy(set.work.c, set.work.v)
-					exact, err := set.byInterior()
-					if err != nil {
-						t.Fatal(err)
-					}
+					exact := must.Get(set.byInterior())(t)
 					if math.Abs(exact-lower) > 1e-7 {
 						t.Errorf("lower bound %v, the interior point gives %v", lower, exact)
 					}
@@ -339,14 +304,8 @@ var hardBounds = []hardBound{
 // Bounds of hard problems are found, with gradients, and are as accurate as those of others.
 func TestHardBounds(t *testing.T) {
 	for i, c := range hardBounds {
-		k, err := kernel.New(c.kernel, c.lengthscales, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
-		set, err := NewSet(c.feedback, k, 32, c.alpha, c.jitter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New(c.kernel, c.lengthscales, 3))(t)
+		set := must.Get(NewSet(c.feedback, k, 32, c.alpha, c.jitter))(t)
 		lower, upper, err := set.Bounds(c.x)
 		if err != nil {
 			t.Errorf("problem %d: %v", i, err)
@@ -427,10 +386,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	set, err := NewSet(one, k, 1, 0.1, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(NewSet(one, k, 1, 0.1, 1e-8))(t)
 	for _, x := range []float64{math.NaN(), math.Inf(1)} {
 		if _, _, err := set.Bounds([]float64{x}); !errors.Is(err, ErrPoint) {
 			t.Errorf("bounds at %v: %v", x, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"gonum.org/v1/gonum/floats"
 	"pgregory.net/rapid"
 )
@@ -25,10 +26,7 @@ func drawValues(t *rapid.T, n int) (z, step []float64) {
 func TestLikelihoodIsThatOfThePoints(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
-		l, err := p.feedback.likelihood(p.kernel.Dim())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(p.feedback.likelihood(p.kernel.Dim()))(t)
 		at, _ := drawValues(t, len(l.points))
 		z := slices.Clone(at)
 		l.differences(z, 1)
@@ -44,10 +42,7 @@ func TestLikelihoodIsThatOfThePoints(t *testing.T) {
 func TestDerivatives(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 10)
-		l, err := p.feedback.likelihood(p.kernel.Dim())
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(p.feedback.likelihood(p.kernel.Dim()))(t)
 		n := l.size()
 		z, step := drawValues(t, n)
 		grad, up, down := make([]float64, n), make([]float64, n), make([]float64, n)
@@ -93,10 +88,7 @@ func TestDerivatives(t *testing.T) {
 // rests on them.
 func TestNearCertainChoice(t *testing.T) {
 	f := Feedback{Rankings: []Ranking{{Order: [][]float64{{1}}, Rest: [][]float64{{2}, {3}}}}}
-	l, err := f.likelihood(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(f.likelihood(1))(t)
 	z, grad := []float64{40, 20}, make([]float64, 2) // of the other points above the chosen one, their reference
 	rate := math.Exp(-40) + math.Exp(-20)
 	if value := l.slope(grad, z); math.Abs(value+rate) > 1e-8*rate {
@@ -126,13 +118,8 @@ func TestSameAnswersSameBits(t *testing.T) {
 		}
 		var lower [2]float64
 		for i, e := range pair {
-			s, err := NewSet(e, k, 2, 0.05, DefaultJitter)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if lower[i], err = s.Lower(x[5], nil); err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(NewSet(e, k, 2, 0.05, DefaultJitter))(t)
+			lower[i] = must.Get(s.Lower(x[5], nil))(t)
 		}
 		if lower[0] != lower[1] {
 			t.Errorf("bounds %v and %v", lower[0], lower[1])
@@ -145,20 +132,14 @@ func TestSameAnswersSameBits(t *testing.T) {
 func TestOnePair(t *testing.T) {
 	k := rbf(t, 0.3)
 	a, b := []float64{0.2}, []float64{0.7}
-	fit, err := MLE(Feedback{Pairs: []Pair{{Better: a, Worse: b}}}, k, 2, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(MLE(Feedback{Pairs: []Pair{{Better: a, Worse: b}}}, k, 2, 1e-8))(t)
 	want := math.Sqrt(2*(1+1e-8)-2*k.Eval(a, b)) * 2 / 2
 	if !floats.EqualApprox(fit.Z, []float64{-want, want}, 1e-10) {
 		t.Errorf("Z = %v, want ∓%v", fit.Z, want)
 	}
 	// A label at one of them ties g down at both.
 	labeled := Feedback{Labels: Labels{X: [][]float64{a}, Reject: []bool{true}}, Pairs: []Pair{{Better: a, Worse: b}}}
-	fit, err = MLE(labeled, k, 2, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit = must.Get(MLE(labeled, k, 2, 1e-8))(t)
 	if z := fit.Z; !(len(z) == 3 && z[0] == z[1] && z[0] > 0 && z[2] > z[0]) {
 		t.Errorf("Z = %v: a rejected point that is better than another has 0 < g(better) < g(worse)", z)
 	}
@@ -169,10 +150,7 @@ func TestOnePair(t *testing.T) {
 func TestCircle(t *testing.T) {
 	x := [][]float64{{0.1}, {0.5}, {0.9}}
 	circle := Feedback{Pairs: []Pair{{x[0], x[1]}, {x[1], x[2]}, {x[2], x[0]}}}
-	fit, err := MLE(circle, rbf(t, 0.3), 2, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(MLE(circle, rbf(t, 0.3), 2, 1e-8))(t)
 	if floats.Norm(fit.Z, math.Inf(1)) != 0 || fit.Multiplier != 0 || math.Abs(fit.LogLik+3*math.Ln2) > 1e-14 {
 		t.Errorf("Z = %v, multiplier %v, ℓ = %v", fit.Z, fit.Multiplier, fit.LogLik)
 	}
@@ -194,10 +172,7 @@ func TestIdleBallOfComparisons(t *testing.T) {
 	}
 	// one each way
 	f.Rankings = []Ranking{{Order: [][]float64{x[0]}, Rest: [][]float64{x[1]}}, {Order: [][]float64{x[1], x[0]}}}
-	fit, err := MLE(f, k, 8, 1e-8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(MLE(f, k, 8, 1e-8))(t)
 	first, second := fit.Z[1]-fit.Z[0], fit.Z[9]-fit.Z[8]
 	if math.Abs(first-math.Log(2)) > 1e-4 || math.Abs(second-math.Log(3)) > 1e-4 {
 		t.Errorf("differences %v, %v; want ln 2, ln 3", first, second)
@@ -252,15 +227,9 @@ func TestManyPairs(t *testing.T) {
 	for _, chain := range []bool{false, true} {
 		f, k := benchmarkPairs(80, chain)
 		for _, norm := range []float64{1, 4, 32} {
-			s, err := NewSet(f, k, norm, Margin(0.01*math.Max(1, norm/4), f.Answers()), DefaultJitter)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(NewSet(f, k, norm, Margin(0.01*math.Max(1, norm/4), f.Answers()), DefaultJitter))(t)
 			for _, x := range append(randomPoints(3, 4), f.Pairs[0].Better, f.Pairs[9].Worse) {
-				lower, upper, err := s.Bounds(x)
-				if err != nil {
-					t.Fatal(err)
-				}
+				lower, upper := must.Get2(s.Bounds(x))(t)
 				if mle := s.MLEAt(x, nil); !(lower <= mle && mle <= upper) {
 					t.Errorf("MLE %v outside %v, %v", mle, lower, upper)
 				}

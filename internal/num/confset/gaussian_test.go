@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
@@ -36,10 +37,7 @@ func drawGaussian(t *rapid.T) (g *Gaussian, mean, covariance, x []float64, limit
 		x = append(x, rapid.Float64Range(0, 1).Draw(t, "x"))
 	}
 	limit = rapid.SampledFrom([]float64{0.5, DefaultLimit, 30}).Draw(t, "limit")
-	g, err := NewGaussianCovariance(mean, covariance, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g = must.Get(NewGaussianCovariance(mean, covariance, limit))(t)
 	return g, mean, covariance, x, limit
 }
 
@@ -79,9 +77,7 @@ func TestGaussianGradient(t *testing.T) {
 			t.Skip("a large limit makes g the logarithm of a square near the mean, too steep for differences")
 		}
 		grad := make([]float64, len(x))
-		if _, err := g.Upper(x, grad); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.Upper(x, grad))(t)
 		for j := range x {
 			const h = 1e-6
 			at := append([]float64(nil), x...)
@@ -105,10 +101,7 @@ func TestGaussianGradient(t *testing.T) {
 // Independent parameters are a diagonal covariance. One standard deviation away p is e^{−½}, as in
 // the paper when no limit is felt.
 func TestGaussianOfStandardDeviations(t *testing.T) {
-	g, err := NewGaussian([]float64{0.3, 0.6}, []float64{0.1, 0.4}, 30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewGaussian([]float64{0.3, 0.6}, []float64{0.1, 0.4}, 30))(t)
 	for _, x := range [][]float64{{0.4, 0.6}, {0.2, 0.6}, {0.3, 1}} {
 		if p := g.Accept(x); math.Abs(p-math.Exp(-0.5)) > 1e-12 {
 			t.Errorf("P(accept %v) = %v", x, p)
@@ -149,10 +142,7 @@ func TestGaussianRefusals(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	g, err := NewGaussian([]float64{0}, []float64{1}, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewGaussian([]float64{0}, []float64{1}, 3))(t)
 	if _, _, err := g.Bounds([]float64{math.Inf(1)}); !errors.Is(err, ErrPoint) {
 		t.Errorf("bounds at infinity: %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // problem is everything a bound depends on.
@@ -92,18 +93,12 @@ func drawProblem(t *rapid.T, most int) problem {
 }
 
 func (p problem) set(t *rapid.T) *Set {
-	s, err := NewSet(p.feedback, p.kernel, p.norm, p.alpha, p.jitter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewSet(p.feedback, p.kernel, p.norm, p.alpha, p.jitter))(t)
 	return s
 }
 
 func bounds(t *rapid.T, s *Set, x []float64) (lower, upper float64) {
-	lower, upper, err := s.Bounds(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	lower, upper = must.Get2(s.Bounds(x))(t)
 	return lower, upper
 }
 
@@ -224,10 +219,7 @@ func TestGradient(t *testing.T) {
 			"lower": s.Lower, "upper": s.Upper,
 			"MLE": func(x, grad []float64) (float64, error) { return s.MLEAt(x, grad), nil },
 		} {
-			middle, err := bound(p.x, grad)
-			if err != nil {
-				t.Fatal(err)
-			}
+			middle := must.Get(bound(p.x, grad))(t)
 			for j := range grad {
 				h := 1e-5 * math.Min(shortest, 1)
 				at := append([]float64(nil), p.x...)
@@ -265,17 +257,12 @@ func TestMethodsAgree(t *testing.T) {
 			t.Skip("the ball")
 		}
 		s := p.set(t)
-		if err := s.prepare(p.x, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.prepare(p.x, nil))
 		if s.ballOnly(1) {
 			t.Skip("the ball's own bound")
 		}
 		copy(s.work.c, s.work.v)
-		settled, err := s.byPath(true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settled := must.Get(s.byPath(true))(t)
 		tol := 3e-7 * p.norm * math.Sqrt(s.self)
 		if nested, err := s.byPath(false); err == nil && math.Abs(nested-settled) > tol {
 			t.Fatalf("nested searches give %v, with settled maxima %v", nested, settled)
@@ -301,33 +288,21 @@ func TestSameBitsInAnyOrder(t *testing.T) {
 
 func sameBitsInAnyOrder(t *testing.T, evidence Evidence, k kernel.Kernel, norm, alpha float64) {
 	t.Helper()
-	set, err := NewSet(evidence, k, norm, alpha, DefaultJitter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(NewSet(evidence, k, norm, alpha, DefaultJitter))(t)
 	points := randomPoints(40, 4)
 	type result struct{ lower, upper, mle float64 }
 	at := func(s *Set, x []float64) result {
-		lower, upper, err := s.Bounds(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lower, upper := must.Get2(s.Bounds(x))(t)
 		return result{lower, upper, s.MLEAt(x, nil)}
 	}
 	forward := make([]result, len(points))
 	for i, x := range points {
 		forward[i] = at(set, x)
 	}
-	again, err := NewSet(evidence, k, norm, alpha, DefaultJitter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(NewSet(evidence, k, norm, alpha, DefaultJitter))(t)
 	fork := set.Fork()
 	for i := len(points) - 1; i >= 0; i-- {
-		lower, err := fork.Lower(points[i], make([]float64, 4))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lower := must.Get(fork.Lower(points[i], make([]float64, 4)))(t)
 		if got := at(again, points[i]); got != forward[i] || lower != forward[i].lower ||
 			at(fork, points[i]) != forward[i] {
 			t.Fatalf("point %d: %v, then %v", i, forward[i], got)
@@ -346,9 +321,7 @@ func TestNoAllocation(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := testing.AllocsPerRun(20, func() {
-			if _, err := set.Lower(x, grad); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(set.Lower(x, grad))(t)
 		}); n != 0 {
 			t.Errorf("B = %v: %v allocations", norm, n)
 		}

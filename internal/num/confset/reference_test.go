@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // plainLogLik is the log-likelihood of feedback, term by term as its documentation has it, and its
@@ -169,10 +170,7 @@ func TestAgainstPlainReference(t *testing.T) {
 }
 
 func againstPlainReference(t *testing.T, forms []string) {
-	k, err := kernel.New("matern52", []float64{0.4, 0.6}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{0.4, 0.6}, 1))(t)
 	rapid.Check(t, func(t *rapid.T) {
 		p := problem{kernel: k, jitter: 0.01, x: []float64{0.3, 0.7},
 			norm:  rapid.SampledFrom([]float64{0.5, 1, 3}).Draw(t, "B"),
@@ -195,10 +193,7 @@ func againstPlainReference(t *testing.T, forms []string) {
 		for range rapid.IntRange(1, 4).Draw(t, "answers") {
 			answer(rapid.SampledFrom(forms).Draw(t, "form"))
 		}
-		got, err := p.set(t).Lower(p.x, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(p.set(t).Lower(p.x, nil))(t)
 		if want := referenceLower(p); math.Abs(got-want) > 1e-6 {
 			t.Fatalf("lower bound %v, the reference gives %v", got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 type oracleBounds struct {
@@ -41,14 +42,9 @@ func TestOracle(t *testing.T) {
 			Wide   oracleBounds `json:"alpha1_0.5"`
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	in := oracle.Inputs
-	k, err := kernel.New("rbf", in.Ell, in.Outputscale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", in.Ell, in.Outputscale))(t)
 	labels := Labels{X: in.X}
 	for _, y := range in.Y {
 		labels.Reject = append(labels.Reject, y == 1)
@@ -64,20 +60,14 @@ func TestOracle(t *testing.T) {
 		if !ok {
 			t.Fatalf("the oracle lacks %s", name)
 		}
-		fit, err := MLE(labels, k, norm, in.Jitter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fit := must.Get(MLE(labels, k, norm, in.Jitter))(t)
 		near(name+" log-likelihood", fit.LogLik, want.LogLik, 1e-9)
 		near(name+" multiplier", fit.Multiplier, want.Mu, 1e-6)
 		for i := range want.Z {
 			near(name+" Z", fit.Z[i], want.Z[i], 1e-6)
 		}
 		for alpha, bounds := range map[float64]oracleBounds{0.01: want.Narrow, 0.5: want.Wide} {
-			set, err := NewSet(labels, k, norm, alpha, in.Jitter)
-			if err != nil {
-				t.Fatal(err)
-			}
+			set := must.Get(NewSet(labels, k, norm, alpha, in.Jitter))(t)
 			for i, x := range in.T {
 				lower, upper, err := set.Bounds(x)
 				if err != nil {

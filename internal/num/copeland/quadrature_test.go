@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func near(t *testing.T, what string, got, want, tol float64) {
@@ -47,9 +48,7 @@ func TestOracle(t *testing.T) {
 		Inputs  struct{ D1, D2 input }
 		Results struct{ D1, D2 result }
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	for _, c := range []struct {
 		in   input
 		want result
@@ -60,10 +59,7 @@ func TestOracle(t *testing.T) {
 			p.First, p.Second = append(p.First, z[:d]), append(p.Second, z[d:])
 		}
 		h := Hyper{Lengthscales: slices.Repeat([]float64{c.in.L}, d), OutputScale: c.in.V, Noise: c.in.Lam}
-		q, err := NewQuadrature(p, 0, Plain, Box{}, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(NewQuadrature(p, 0, Plain, Box{}, h))(t)
 		best, argmax := math.Inf(-1), -1
 		for i, x := range c.in.Xq {
 			v := q.At(x, nil)
@@ -132,20 +128,11 @@ func nodes(d int) (x [][]float64, w []float64) {
 // is the box.
 func TestScoreIsTheIntegralOfTheSurrogate(t *testing.T) {
 	x, w := nodes(2)
-	rule, err := NewPoints(x, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must.Get(NewPoints(x, w))(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawProblem(rt, 2)
-		box, err := NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		points, err := NewQuadrature(p.pairs, p.mean, p.symmetry, rule, p.hyper)
-		if err != nil {
-			rt.Fatal(err)
-		}
+		box := must.Get(NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper))(rt)
+		points := must.Get(NewQuadrature(p.pairs, p.mean, p.symmetry, rule, p.hyper))(rt)
 		var want float64
 		for i, y := range x {
 			want += w[i] * box.Surrogate(p.x, y)
@@ -169,10 +156,7 @@ func TestSymmetryIsAugmentation(t *testing.T) {
 		if p.symmetry == Plain {
 			return
 		}
-		half, err := NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		half := must.Get(NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper))(t)
 		all := Pairs{
 			First:  slices.Concat(p.pairs.First, p.pairs.Second),
 			Second: slices.Concat(p.pairs.Second, p.pairs.First),
@@ -181,10 +165,7 @@ func TestSymmetryIsAugmentation(t *testing.T) {
 		for _, v := range p.pairs.Values {
 			all.Values = append(all.Values, p.mean+float64(p.symmetry)*(v-p.mean))
 		}
-		full, err := NewQuadrature(all, p.mean, Plain, Box{}, p.hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		full := must.Get(NewQuadrature(all, p.mean, Plain, Box{}, p.hyper))(t)
 		if a, b := half.At(p.x, nil), full.At(p.x, nil); math.Abs(a-b) > 1e-9 {
 			t.Fatalf("score %v from n pairs, %v from 2n rows", a, b)
 		}
@@ -201,10 +182,7 @@ func TestSkewScoreAveragesItsMean(t *testing.T) {
 	x, w := nodes(2)
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, 2)
-		q, err := NewQuadrature(p.pairs, 0.5, Skew, Box{}, p.hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(NewQuadrature(p.pairs, 0.5, Skew, Box{}, p.hyper))(t)
 		e := q.NewEvaluator()
 		var sum float64
 		for i, y := range x {
@@ -219,10 +197,7 @@ func TestSkewScoreAveragesItsMean(t *testing.T) {
 func TestGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t, rapid.IntRange(1, 4).Draw(t, "d"))
-		q, err := NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper)
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(NewQuadrature(p.pairs, p.mean, p.symmetry, Box{}, p.hyper))(t)
 		e := q.NewEvaluator()
 		grad := make([]float64, len(p.x))
 		value := e.At(p.x, grad)
@@ -280,15 +255,12 @@ func TestEvidence(t *testing.T) {
 		grad := make([]float64, d+1)
 		e.eval(theta, grad)
 		if symmetry == Plain {
-			want, err := gp.LogMarginal(data, "rbf", gp.Hyper{
+			want := must.Get(gp.LogMarginal(data, "rbf", gp.Hyper{
 				Lengthscales: []float64{0.3, 0.8, 0.3, 0.8},
 				OutputScale:  e.scale,
 				Noise:        0.02 * e.scale,
 				Mean:         0.4,
-			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			}, nil))(t)
 			near(t, "log marginal likelihood", e.lml, want, 1e-9)
 		}
 		for j := range theta {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // benchTask is a random function on n scattered candidates of the square.
@@ -21,14 +22,8 @@ func benchTask(b *testing.B, n int) *Task {
 		at[i] = []float64{random.Float64(), random.Float64()}
 		values[i] = 1.5*random.Float64() - 0.5
 	}
-	k, err := kernel.New("matern52", []float64{0.2, 0.2}, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
-	task, err := RidgeTask(k, points, at, values, 5)
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{0.2, 0.2}, 1))(b)
+	task := must.Get(RidgeTask(k, points, at, values, 5))(b)
 	return task
 }
 
@@ -38,19 +33,11 @@ func BenchmarkStep(b *testing.B) {
 		b.Run(fmt.Sprintf("candidates=%d", n), func(b *testing.B) {
 			task := benchTask(b, n)
 			random := rand.New(rand.NewPCG(1, 1))
-			m, err := NewMRLPF(task.Candidates, DefaultSettings(1<<40, 1))
-			if err != nil {
-				b.Fatal(err)
-			}
+			m := must.Get(NewMRLPF(task.Candidates, DefaultSettings(1<<40, 1)))(b)
 			b.ReportAllocs()
 			for b.Loop() {
-				s, err := m.Next(context.Background())
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := m.Observe(task.Answer(random, s.Pair)); err != nil {
-					b.Fatal(err)
-				}
+				s := must.Get(m.Next(context.Background()))(b)
+				must.Do(b, m.Observe(task.Answer(random, s.Pair)))
 			}
 		})
 	}
@@ -62,13 +49,8 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(fmt.Sprintf("candidates=%d/T=%d", size.n, size.horizon), func(b *testing.B) {
 			task := benchTask(b, size.n)
 			for b.Loop() {
-				m, err := NewMRLPF(task.Candidates, DefaultSettings(size.horizon, 1))
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := play(m, task, 1); err != nil {
-					b.Fatal(err)
-				}
+				m := must.Get(NewMRLPF(task.Candidates, DefaultSettings(size.horizon, 1)))(b)
+				must.Get(play(m, task, 1))(b)
 			}
 		})
 	}
@@ -83,9 +65,7 @@ func BenchmarkFit(b *testing.B) {
 				data := randomComparisons(task, n, 3)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := Fit(context.Background(), task.Candidates, data, loss, 0.05); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(Fit(context.Background(), task.Candidates, data, loss, 0.05))(b)
 				}
 			})
 		}
@@ -98,15 +78,10 @@ func BenchmarkMaxMinStep(b *testing.B) {
 		b.Run(fmt.Sprintf("candidates=100/comparisons=%d", n), func(b *testing.B) {
 			task := benchTask(b, 100)
 			data := randomComparisons(task, n, 3)
-			m, err := NewMaxMinLCB(task.Candidates, PaperSettings(1000, 1), data...)
-			if err != nil {
-				b.Fatal(err)
-			}
+			m := must.Get(NewMaxMinLCB(task.Candidates, PaperSettings(1000, 1), data...))(b)
 			for b.Loop() {
 				m.fitted = nil
-				if _, err := m.Next(context.Background()); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(m.Next(context.Background()))(b)
 			}
 		})
 	}
@@ -117,21 +92,12 @@ func BenchmarkMaxMinStep(b *testing.B) {
 func BenchmarkPaperMaxMinLCB(b *testing.B) {
 	for _, name := range paperTasks {
 		b.Run(name, func(b *testing.B) {
-			task, err := PaperTask(name)
-			if err != nil {
-				b.Fatal(err)
-			}
+			task := must.Get(PaperTask(name))(b)
 			for b.Loop() {
 				var regret, last []float64
 				for seed := range uint64(60) {
-					m, err := NewMaxMinLCB(task.Candidates, PaperSettings(300, seed))
-					if err != nil {
-						b.Fatal(err)
-					}
-					r, err := play(m, task, seed)
-					if err != nil {
-						b.Fatal(err)
-					}
+					m := must.Get(NewMaxMinLCB(task.Candidates, PaperSettings(300, seed)))(b)
+					r := must.Get(play(m, task, seed))(b)
 					c, l := r.regrets(task, 300)
 					regret, last = append(regret, c), append(last, l)
 				}

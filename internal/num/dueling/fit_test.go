@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestFitIsStationary: at the fitted θ, one coefficient for each comparison, the gradient of the
@@ -30,10 +31,7 @@ func TestFitIsStationary(t *testing.T) {
 		}
 		loss := rapid.SampledFrom([]Loss{LossRKHS, LossTheta, LossThetaSum}).Draw(t, "loss")
 		lambda := math.Pow(10, rapid.Float64Range(-4, 1).Draw(t, "log λ"))
-		m, err := Fit(context.Background(), c, data, loss, lambda)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Fit(context.Background(), c, data, loss, lambda))(t)
 		scale := 1.0
 		if loss == LossTheta {
 			scale = 1 / float64(len(data))
@@ -87,15 +85,9 @@ func TestFitRefuses(t *testing.T) {
 // so the same few come again and again: the worst case for drift.
 func TestVariancesAreEq10(t *testing.T) {
 	for _, name := range []string{"rbf", "matern52", "matern32"} {
-		task, err := PaperTask(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := must.Get(PaperTask(name))(t)
 		c := task.Candidates
-		v, err := NewVariances(c, every(c), 0.05)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(NewVariances(c, every(c), 0.05))(t)
 		random := rand.New(rand.NewPCG(1, 2))
 		counts := tally{}
 		for range 2000 {
@@ -129,9 +121,7 @@ func TestVariancesAreEq10(t *testing.T) {
 				for q, p := range counts.pairs {
 					cross.SetVec(q, c.Kernel(z, p))
 				}
-				if err := root.SolveVecTo(solved, cross); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, root.SolveVecTo(solved, cross))
 				want := c.Kernel(z, z) - mat.Dot(cross, solved)
 				if got := v.SD(i, j); math.Abs(got*got-want) > 1e-12 {
 					t.Fatalf("%s: σ²%v = %v, by Eq. 10 %v", name, z, got*got, want)
@@ -151,16 +141,11 @@ func TestLaplace(t *testing.T) {
 	c := task.Candidates
 	data := randomComparisons(task, 25, 2)
 	const lambda = 0.05
-	model, err := Fit(context.Background(), c, data, LossRKHS, lambda)
-	if err != nil {
-		t.Fatal(err)
-	}
+	model := must.Get(Fit(context.Background(), c, data, LossRKHS, lambda))(t)
 	// Posterior precision of f: λK⁻¹ + Σ μ(1−μ)(e_i − e_j)(e_i − e_j)ᵀ.
 	gram := mat.NewDense(c.n, c.n, append([]float64(nil), c.gram...))
 	var precision, covariance mat.Dense
-	if err := precision.Inverse(gram); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, precision.Inverse(gram))
 	precision.Scale(lambda, &precision)
 	var counts tally
 	for _, x := range data {
@@ -172,9 +157,7 @@ func TestLaplace(t *testing.T) {
 			precision.Set(i, j, precision.At(i, j)+e[2]*p*(1-p))
 		}
 	}
-	if err := covariance.Inverse(&precision); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, covariance.Inverse(&precision))
 	sd := func(i, j int) float64 {
 		return math.Sqrt(covariance.At(i, i) + covariance.At(j, j) - covariance.At(i, j) - covariance.At(j, i))
 	}
@@ -204,17 +187,12 @@ func TestFitHard(t *testing.T) {
 		for _, lambda := range []float64{0.05, 1e-3} {
 			for _, loss := range []Loss{LossRKHS, LossTheta, LossThetaSum} {
 				t.Run(fmt.Sprintf("%s/%s/λ=%v", name, loss, lambda), func(t *testing.T) {
-					task, err := PaperTask(name)
-					if err != nil {
-						t.Fatal(err)
-					}
+					task := must.Get(PaperTask(name))(t)
 					for i := range task.Utility {
 						task.Utility[i] *= 10
 					}
-					if _, err := Fit(context.Background(), task.Candidates,
-						randomComparisons(task, 1000, 5), loss, lambda); err != nil {
-						t.Fatal(err)
-					}
+					must.Get(Fit(context.Background(), task.Candidates,
+						randomComparisons(task, 1000, 5), loss, lambda))(t)
 				})
 			}
 		}

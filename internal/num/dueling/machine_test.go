@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // machines are the constructors under test, with settings that each takes.
@@ -62,17 +63,11 @@ func TestReplay(t *testing.T) {
 				seed := rapid.Uint64().Draw(t, "seed")
 				horizon := rapid.IntRange(1, 40).Draw(t, "T")
 				task := smallTask(t, n, seed)
-				live, err := create(task.Candidates, horizon, seed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				live := must.Get(create(task.Candidates, horizon, seed))(t)
 				random := rand.New(rand.NewPCG(seed, 1))
 				var history []Comparison
 				for range rapid.IntRange(0, 50).Draw(t, "comparisons") {
-					step, err := live.Next(ctx)
-					if err != nil {
-						t.Fatal(err)
-					}
+					step := must.Get(live.Next(ctx))(t)
 					p := step.Pair
 					if step.Status != Ask || random.IntN(4) == 0 {
 						p = Pair{random.IntN(n), random.IntN(n)}
@@ -85,45 +80,21 @@ func TestReplay(t *testing.T) {
 						x.Outcome = 0.5
 					}
 					history = append(history, x)
-					if err := live.Observe(x); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, live.Observe(x))
 				}
-				whole, err := create(task.Candidates, horizon, seed, history...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				half, err := create(task.Candidates, horizon, seed, history[:len(history)/2]...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				whole := must.Get(create(task.Candidates, horizon, seed, history...))(t)
+				half := must.Get(create(task.Candidates, horizon, seed, history[:len(history)/2]...))(t)
 				for i, x := range history[len(history)/2:] {
 					if i%3 == 0 {
-						if _, err := half.Best(ctx); err != nil {
-							t.Fatal(err)
-						}
+						must.Get(half.Best(ctx))(t)
 					}
-					if err := half.Observe(x); err != nil {
-						t.Fatal(err)
-					}
+					must.Do(t, half.Observe(x))
 				}
-				wantStep, err := live.Next(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
-				wantBest, err := live.Best(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				wantStep := must.Get(live.Next(ctx))(t)
+				wantBest := must.Get(live.Best(ctx))(t)
 				for _, m := range []machine{whole, half, live} {
-					best, err := m.Best(ctx)
-					if err != nil {
-						t.Fatal(err)
-					}
-					step, err := m.Next(ctx)
-					if err != nil {
-						t.Fatal(err)
-					}
+					best := must.Get(m.Best(ctx))(t)
+					step := must.Get(m.Next(ctx))(t)
 					if best != wantBest || !reflect.DeepEqual(step, wantStep) {
 						t.Fatalf("replay differs: %+v, best %d; live %+v, best %d", step, best, wantStep, wantBest)
 					}
@@ -151,14 +122,8 @@ func TestRounds(t *testing.T) {
 		task := smallTask(t, 20, 3)
 		s := DefaultSettings(test.horizon, 1)
 		s.Beta = Beta{Rule: BetaFixed, Value: 1e6} // eliminates nothing
-		m, err := NewMRLPF(task.Candidates, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := play(m, task, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(NewMRLPF(task.Candidates, s))(t)
+		r := must.Get(play(m, task, 1))(t)
 		var got []int
 		for _, round := range m.Rounds() {
 			got = append(got, round.Length)
@@ -177,14 +142,8 @@ func TestIdentified(t *testing.T) {
 	task := smallTask(t, 12, 1)
 	s := DefaultSettings(200, 1)
 	s.Beta = Beta{Rule: BetaFixed, Value: 0.01}
-	m, err := NewMRLPF(task.Candidates, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := play(m, task, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMRLPF(task.Candidates, s))(t)
+	r := must.Get(play(m, task, 1))(t)
 	if r.end.Status != Identified || len(r.end.Kept) != 1 || len(r.history) >= 200 {
 		t.Fatalf("%d comparisons, then %+v", len(r.history), r.end)
 	}
@@ -212,21 +171,13 @@ func TestPending(t *testing.T) {
 	}
 	var pending []Pair
 	for range 4 {
-		step, err := m.Next(ctx, pending...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		step := must.Get(m.Next(ctx, pending...))(t)
 		if step.Status != Ask {
 			t.Fatalf("with %d pending: %v", len(pending), step.Status)
 		}
-		serial, err := NewMRLPF(task.Candidates, DefaultSettings(16, 5))
-		if err != nil {
-			t.Fatal(err)
-		}
+		serial := must.Get(NewMRLPF(task.Candidates, DefaultSettings(16, 5)))(t)
 		for _, p := range pending {
-			if err := serial.Observe(Comparison{Pair: p, Outcome: 1}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, serial.Observe(Comparison{Pair: p, Outcome: 1}))
 		}
 		if want, err := serial.Next(ctx); err != nil || step.Pair != want.Pair || step.SD != want.SD {
 			t.Fatalf("with %d pending: %v (σ %v), answered: %v (σ %v), %v",
@@ -243,21 +194,12 @@ func TestPending(t *testing.T) {
 // a pair occur.
 func TestSeed(t *testing.T) {
 	ctx := context.Background()
-	task, err := PaperTask("rbf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := must.Get(PaperTask("rbf"))(t)
 	first := map[Pair]bool{}
 	ascending := 0
 	for seed := range uint64(40) {
-		m, err := NewMRLPF(task.Candidates, DefaultSettings(300, seed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		step, err := m.Next(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(NewMRLPF(task.Candidates, DefaultSettings(300, seed)))(t)
+		step := must.Get(m.Next(ctx))(t)
 		if math.Abs(step.SD-math.Sqrt2) > 1e-9 {
 			t.Fatalf("the first pair %v has σ %v, far candidates have √2", step.Pair, step.SD)
 		}
@@ -279,21 +221,12 @@ func TestCancelled(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	for name, create := range machines {
-		m, err := create(task.Candidates, 100, 1, data...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(create(task.Candidates, 100, 1, data...))(t)
 		if _, err := m.Next(cancelled); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want a cancelled context", name, err)
 		}
-		got, err := m.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh, err := create(task.Candidates, 100, 1, data...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(m.Next(context.Background()))(t)
+		fresh := must.Get(create(task.Candidates, 100, 1, data...))(t)
 		if want, err := fresh.Next(context.Background()); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v after a cancelled call, %+v without (%v)", name, got, want, err)
 		}
@@ -304,10 +237,7 @@ func TestCancelled(t *testing.T) {
 func TestRefused(t *testing.T) {
 	task := smallTask(t, 5, 1)
 	c := task.Candidates
-	k, err := kernel.New("rbf", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", []float64{1}, 1))(t)
 	for name, points := range map[string][][]float64{"none": nil, "one": {{1}}, "twice": {{1}, {2}, {1}},
 		"infinite": {{1}, {math.Inf(1)}}} {
 		if _, err := NewCandidates(k, points); !errors.Is(err, ErrCandidates) {
@@ -317,10 +247,7 @@ func TestRefused(t *testing.T) {
 	for _, x := range []Comparison{{Pair{0, 0}, 1}, {Pair{0, 5}, 1}, {Pair{-1, 0}, 1}, {Pair{0, 1}, 0.3},
 		{Pair{0, 1}, math.NaN()}} {
 		for name, create := range machines {
-			m, err := create(c, 10, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(create(c, 10, 1))(t)
 			if err := m.Observe(x); !errors.Is(err, ErrComparison) {
 				t.Errorf("%s observed %+v: %v", name, x, err)
 			}
@@ -349,10 +276,7 @@ func TestRefused(t *testing.T) {
 // TestEq14 checks β of Theorem 4.1 against its terms by hand, and that it eliminates nothing on the
 // paper's task at T = 300.
 func TestEq14(t *testing.T) {
-	task, err := PaperTask("rbf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := must.Get(PaperTask("rbf"))(t)
 	s := DefaultSettings(300, 1)
 	s.Beta = Beta{Rule: BetaEq14, Norm: 10, Range: 7.2, Delta: 0.05}
 	// κ = 2 + 2cosh(7.2) = 1341.4…; R = ⌈log₂ log₂ 300⌉ + 1 = 5; ln(2·5·100/0.05) = ln 20000.
@@ -363,14 +287,8 @@ func TestEq14(t *testing.T) {
 			t.Errorf("round %d: β = %v with κ = %v, want %v with %v", round, beta, noise, want, kappa)
 		}
 	}
-	m, err := NewMRLPF(task.Candidates, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := play(m, task, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMRLPF(task.Candidates, s))(t)
+	r := must.Get(play(m, task, 1))(t)
 	if len(r.end.Kept) != 100 {
 		t.Errorf("%d of 100 candidates are left", len(r.end.Kept))
 	}

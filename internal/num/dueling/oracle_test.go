@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestOracle compares with minimizers and deviations computed independently: h to 1e-8 and σ to
@@ -40,9 +41,7 @@ func TestOracle(t *testing.T) {
 			Sigma6    []float64 `json:"sigma_kappa6"`
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	// The points of all pairs are the candidates.
 	in := o.Inputs
 	var points [][]float64
@@ -75,24 +74,15 @@ func TestOracle(t *testing.T) {
 		t.Fatalf("the oracle has %d kernels, want %d", len(o.Results), len(names))
 	}
 	for name, want := range o.Results {
-		k, err := kernel.New(names[name], []float64{in.Length}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := NewCandidates(k, points)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New(names[name], []float64{in.Length}, 1))(t)
+		c := must.Get(NewCandidates(k, points))(t)
 		for loss, want := range map[Loss]fitted{
 			LossRKHS:     want.RKHS,
 			LossThetaSum: want.ThetaSum,
 			LossTheta:    want.ThetaMean,
 		} {
 			t.Run(fmt.Sprintf("%s/%s", name, loss), func(t *testing.T) {
-				m, err := Fit(context.Background(), c, data, loss, in.Lam)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := must.Get(Fit(context.Background(), c, data, loss, in.Lam))(t)
 				for i, p := range pairs {
 					near(t, "h", m.H(p.First, p.Second), want.HTest[i], 1e-8)
 					near(t, "probability", m.Probability(p.First, p.Second), want.PTest[i], 1e-8)
@@ -104,10 +94,7 @@ func TestOracle(t *testing.T) {
 		}
 		for kappa, want := range map[float64][]float64{1: want.Sigma1, 4: want.Sigma4, 6: want.Sigma6} {
 			t.Run(fmt.Sprintf("%s/κ=%v", name, kappa), func(t *testing.T) {
-				v, err := NewVariances(c, every(c), in.Lam*kappa)
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(NewVariances(c, every(c), in.Lam*kappa))(t)
 				for _, x := range data {
 					v.Observe(x.Pair)
 				}

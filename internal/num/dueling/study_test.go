@@ -1,6 +1,7 @@
 package dueling
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"testing"
 )
@@ -15,21 +16,12 @@ func TestDefaultKeepsTheOptimum(t *testing.T) {
 	for _, name := range paperTasks {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			task, err := PaperTask(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			task := must.Get(PaperTask(name))(t)
 			var safe, found int
 			var left, regret, last []float64
 			for seed := range uint64(runs) {
-				m, err := NewMRLPF(task.Candidates, DefaultSettings(horizon, 20000+seed))
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := play(m, task, 20000+seed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := must.Get(NewMRLPF(task.Candidates, DefaultSettings(horizon, 20000+seed)))(t)
+				r := must.Get(play(m, task, 20000+seed))(t)
 				if r.safe {
 					safe++
 				}
@@ -72,21 +64,12 @@ func TestPaperSettings(t *testing.T) {
 		t.Run(test.kernel+"/"+test.machine, func(t *testing.T) {
 			t.Parallel()
 			runs := test.runs
-			task, err := PaperTask(test.kernel)
-			if err != nil {
-				t.Fatal(err)
-			}
+			task := must.Get(PaperTask(test.kernel))(t)
 			var regret, last []float64
 			safe := 0
 			for seed := range runs {
-				m, err := machines[test.machine](task.Candidates, horizon, seed)
-				if err != nil {
-					t.Fatal(err)
-				}
-				r, err := play(m, task, seed)
-				if err != nil {
-					t.Fatal(err)
-				}
+				m := must.Get(machines[test.machine](task.Candidates, horizon, seed))(t)
+				r := must.Get(play(m, task, seed))(t)
 				if r.safe {
 					safe++
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // dtlz2 fills y with the values of the test problem DTLZ2 (Deb et al. 2005), which are minimized.
@@ -56,11 +57,8 @@ func spread(tb testing.TB, n, m int, noise float64) Tradeoff {
 		for i := range y {
 			y[i] = (y[i]-mean)/sd + math.Sqrt(noise)*rng.NormFloat64()
 		}
-		g, err := gp.New(gp.Data{X: points, Y: y}, "rbf",
-			gp.Hyper{Lengthscales: []float64{0.7, 0.8, 1, 1.2, 1.2, 1.2}, OutputScale: 1, Noise: noise})
-		if err != nil {
-			tb.Fatal(err)
-		}
+		g := must.Get(gp.New(gp.Data{X: points, Y: y}, "rbf",
+			gp.Hyper{Lengthscales: []float64{0.7, 0.8, 1, 1.2, 1.2, 1.2}, OutputScale: 1, Noise: noise}))(tb)
 		t.Objectives = append(t.Objectives, Objective{
 			Model: g.Condition(nil, nil, nil), Minimized: true, Reference: (1.1 - mean) / sd,
 		})
@@ -103,10 +101,7 @@ func BenchmarkNewNoisy(b *testing.B) {
 
 // evaluated runs an evaluation at points all over the cube, as a search's starts are, or near the front.
 func evaluated(b *testing.B, t Tradeoff, evaluate func(n *Noisy, x, grad []float64)) {
-	noisy, err := NewNoisy(t)
-	if err != nil {
-		b.Fatal(err)
-	}
+	noisy := must.Get(NewNoisy(t))(b)
 	rng := rand.New(rand.NewPCG(9, 9))
 	starts := make([][]float64, 64)
 	for i := range starts {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/pareto"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // line is where trade-offs of one dimension are measured, two of them at the same place.
@@ -24,10 +25,7 @@ func modelOf(t testing.TB, points [][]float64, noise float64, f func(x []float64
 		data.Y = append(data.Y, f(x)+math.Sqrt(noise)*rng.NormFloat64())
 	}
 	lengthscales := slices.Repeat([]float64{0.3}, len(points[0]))
-	g, err := gp.New(data, "rbf", gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: noise})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(data, "rbf", gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: noise}))(t)
 	return g.Condition(nil, nil, nil)
 }
 
@@ -49,10 +47,7 @@ func tradeoffOf(t testing.TB, noise float64) Tradeoff {
 
 func mustNoisy(t testing.TB, tradeoff Tradeoff) *Noisy {
 	t.Helper()
-	n, err := NewNoisy(tradeoff)
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := must.Get(NewNoisy(tradeoff))(t)
 	return n
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // oracle reads an oracle's file into v, or skips the test.
@@ -21,9 +22,7 @@ func oracle(t *testing.T, name string, v any) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, v))
 }
 
 // near fails the test where got is not within the tolerance of want, relative to a scale.
@@ -110,10 +109,7 @@ func TestLimitOracle(t *testing.T) {
 // The reference values, computed with 60 digits and more (mpmath) on the grid of all coordinates, and rounded: one to four
 // objectives, with limits and without, points down to 1e-10 apart, near the front and far from it.
 func TestClosedAgainstHighPrecision(t *testing.T) {
-	data, err := os.ReadFile("testdata/closed.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/closed.json"))(t)
 	var cases []struct {
 		Front               [][]float64
 		Reference, Mean, SD []float64
@@ -121,9 +117,7 @@ func TestClosedAgainstHighPrecision(t *testing.T) {
 		Log                 float64
 		DMean, DSD          []float64
 	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &cases))
 	if len(cases) == 0 {
 		t.Fatal("there are no cases")
 	}
@@ -189,11 +183,8 @@ func TestNoisyOracle(t *testing.T) {
 			for i := range y {
 				y[i] = c.Y[i][k]
 			}
-			g, err := gp.New(gp.Data{X: c.X, Y: y}, "rbf",
-				gp.Hyper{Lengthscales: h.Ell, OutputScale: h.S2, Noise: h.Noise, Mean: h.Mean})
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(gp.New(gp.Data{X: c.X, Y: y}, "rbf",
+				gp.Hyper{Lengthscales: h.Ell, OutputScale: h.S2, Noise: h.Noise, Mean: h.Mean}))(t)
 			model := g.Condition(nil, nil, nil)
 			b.Objectives = append(b.Objectives, Objective{Model: model, Reference: c.Ref[k]})
 			b.models = append(b.models, model)
@@ -214,10 +205,7 @@ func TestNoisyOracle(t *testing.T) {
 				}
 			}
 		}
-		n, err := s.suppose(normals, len(chosen))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(s.suppose(normals, len(chosen)))(t)
 		grad := make([]float64, len(c.X[0]))
 		for i, p := range c.Points {
 			at := fmt.Sprintf(" (%s, point %d)", c.What, i)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // sums of a number of terms, in four names.
@@ -37,10 +38,7 @@ func BenchmarkEvaluate(b *testing.B) {
 				text = strings.NewReplacer("c", "a", "d", "b").Replace(text)
 			}
 			order := []string{"a", "b", "c", "d"}[:names]
-			f, err := parse(b, text).Bind(order)
-			if err != nil {
-				b.Fatal(err)
-			}
+			f := must.Get(parse(b, text).Bind(order))(b)
 			values := []float64{1, 2, 3, 4}
 			s := jet.NewSpace(names, 0)
 			s.Weigh([]float64{1, 1, 1, 1}[:names])

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/formula"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a formula without a finite value names the first operation that has none although
@@ -27,10 +28,7 @@ func TestUndefined(t *testing.T) {
 		{"a < 0 ? ln(b) : ln(c)", []float64{1, -1, 0}, "ln(c) is not defined at 0"},
 		{"ln(a)", []float64{math.NaN()}, ""},
 	} {
-		f, err := formula.Parse(c.formula)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(formula.Parse(c.formula))(t)
 		if got := f.Undefined(c.values); got != c.want {
 			t.Errorf("%s at %v: %q, want %q", c.formula, c.values, got, c.want)
 		}

@@ -2,6 +2,7 @@ package gp
 
 import (
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -61,9 +62,7 @@ func BenchmarkNew(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			data := synthetic(n, benchDim, 1)
 			for b.Loop() {
-				if _, err := New(data, "rbf", benchHyper); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(New(data, "rbf", benchHyper))(b)
 			}
 		})
 	}
@@ -72,10 +71,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkPosteriorGrad(b *testing.B) {
 	for _, n := range slices.Concat(sizes, []int{5000}) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			g, err := New(synthetic(n, benchDim, 1), "rbf", benchHyper)
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := must.Get(New(synthetic(n, benchDim, 1), "rbf", benchHyper))(b)
 			p := g.NewPredictor()
 			x, dm, ds := []float64{.1, .3, .5, .7, .9}, make([]float64, benchDim), make([]float64, benchDim)
 			b.ReportAllocs()
@@ -92,18 +88,13 @@ func BenchmarkAppend(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			data := synthetic(n, benchDim, 1)
-			g, err := New(Data{X: data.X[:n-k], Y: data.Y[:n-k]}, "rbf", benchHyper)
-			if err != nil {
-				b.Fatal(err)
-			}
+			g := must.Get(New(Data{X: data.X[:n-k], Y: data.Y[:n-k]}, "rbf", benchHyper))(b)
 			g.grow(n)
 			base := *g
 			for b.Loop() {
 				*g = base // rows past the base's are overwritten
 				for i := n - k; i < n; i++ {
-					if err := g.Append(data.X[i], data.Y[i], math.NaN()); err != nil {
-						b.Fatal(err)
-					}
+					must.Do(b, g.Append(data.X[i], data.Y[i], math.NaN()))
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/k, "ns/append")
@@ -113,15 +104,10 @@ func BenchmarkAppend(b *testing.B) {
 
 // BenchmarkThompson draws one sample at 500 points.
 func BenchmarkThompson(b *testing.B) {
-	g, err := New(synthetic(100, benchDim, 1), "rbf", benchHyper)
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := must.Get(New(synthetic(100, benchDim, 1), "rbf", benchHyper))(b)
 	X := synthetic(500, benchDim, 2).X
 	dst := make([]float64, len(X))
 	for b.Loop() {
-		if err := g.Joint(X).Sample(dst, rand.New(rand.NewPCG(1, 1))); err != nil {
-			b.Fatal(err)
-		}
+		must.Do(b, g.Joint(X).Sample(dst, rand.New(rand.NewPCG(1, 1))))
 	}
 }

@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -26,10 +27,7 @@ func worldOf(t *testing.T, n, m, d int, seed uint64) (*GP, Data, Hyper, [][]floa
 	for j := range d {
 		h.Lengthscales[j] = 0.3 + 0.2*float64(j)
 	}
-	g, err := New(data, "matern52", h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "matern52", h))(t)
 	return g, data, h, points[n:]
 }
 
@@ -50,18 +48,9 @@ func TestConditioned(t *testing.T) {
 	v1, v2 := []float64{0.5, -1}, []float64{1, 0.3, -0.2}
 	known := Data{X: append(append(append([][]float64{}, data.X...), first...), second...),
 		Y: append(append(append([]float64{}, data.Y...), v1...), v2...)}
-	measured, err := New(known, "matern52", h)
-	if err != nil {
-		t.Fatal(err)
-	}
-	half, err := plain.Given(first, [][]float64{v1}, h.Noise)
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := half.Given(second, [][]float64{{9, 9, 9}, v2}, h.Noise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	measured := must.Get(New(known, "matern52", h))(t)
+	half := must.Get(plain.Given(first, [][]float64{v1}, h.Noise))(t)
+	given := must.Get(half.Given(second, [][]float64{{9, 9, 9}, v2}, h.Noise))(t)
 	if given.Members() != 2 {
 		t.Fatalf("it has %d members", given.Members())
 	}
@@ -84,9 +73,7 @@ func TestConditioned(t *testing.T) {
 	}
 	j, want := half.Joint(at), g
 	for i, x := range first {
-		if err := want.Append(x, v1[i], math.NaN()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, want.Append(x, v1[i], math.NaN()))
 	}
 	for i, v := range want.Joint(at).Cov {
 		closeTo(t, "a covariance", j.Cov[i], v, 1e-10)

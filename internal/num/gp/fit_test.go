@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/optimize"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func mustFamily(t interface {
@@ -22,19 +23,13 @@ func mustFamily(t interface {
 	Fatal(...any)
 }, name string) kernel.Family {
 	t.Helper()
-	f, err := kernel.ParseFamily(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(kernel.ParseFamily(name))(t)
 	return f
 }
 
 func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
 	t.Helper()
-	r, err := Fit(context.Background(), data, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Fit(context.Background(), data, cfg))(t)
 	return r
 }
 
@@ -49,10 +44,7 @@ func TestFitIsAMaximum(t *testing.T) {
 			FreeOutputScale: rapid.Bool().Draw(t, "free"),
 			Seed:            rapid.Uint64().Draw(t, "seed"),
 		}
-		res, err := Fit(context.Background(), p.data, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(Fit(context.Background(), p.data, cfg))(t)
 		// The search stops at a relative decrease, so the gradient left grows with the size of the
 		// log density.
 		if res.KKT > 1e-2+1e-4*math.Abs(res.LogPosterior) {
@@ -99,17 +91,12 @@ func TestFitRecovers(t *testing.T) {
 	truth := Hyper{Lengthscales: []float64{.2, .5, 50}, OutputScale: 1, Noise: .01, Mean: 0}
 	rng := rand.New(rand.NewPCG(5, 5))
 	// an observation too far to matter
-	prior, err := New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth)
-	if err != nil {
-		t.Fatal(err)
-	}
+	prior := must.Get(New(Data{X: [][]float64{{9, 9, 9}}, Y: []float64{0}}, "rbf", truth))(t)
 	data := Data{X: make([][]float64, 150), Y: make([]float64, 150)}
 	for i := range data.X {
 		data.X[i] = []float64{rng.Float64(), rng.Float64(), rng.Float64()}
 	}
-	if err := prior.Joint(data.X).Sample(data.Y, rng); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, prior.Joint(data.X).Sample(data.Y, rng))
 	for i := range data.Y {
 		data.Y[i] += math.Sqrt(truth.Noise) * rng.NormFloat64()
 	}
@@ -204,10 +191,7 @@ func TestFitFindsTheOptimum(t *testing.T) {
 		res := mustFit(t, data, cfg)
 
 		o := newObjective(t.Context(), newLikelihood(merge(data), mustFamily(t, cfg.Kernel)), cfg.withDefaults(d))
-		region, err := optimize.NewRegion(optimize.Box(o.lower, o.upper))
-		if err != nil {
-			t.Fatal(err)
-		}
+		region := must.Get(optimize.NewRegion(optimize.Box(o.lower, o.upper)))(t)
 		rng := rand.New(rand.NewPCG(uint64(i), 40))
 		starts := make([][]float64, 40)
 		for k := range starts {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // reference is the textbook, on all observations unmerged, through explicit inverses.
@@ -28,10 +29,7 @@ func newReference(t interface {
 	Fatal(...any)
 }, data Data, name string, h Hyper) *reference {
 	t.Helper()
-	k, err := kernel.New(name, h.Lengthscales, h.OutputScale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New(name, h.Lengthscales, h.OutputScale))(t)
 	n := len(data.X)
 	ref := &reference{data: data, k: k, h: h, r: mat.NewVecDense(n, nil)}
 	K := mat.NewDense(n, n, nil)
@@ -105,10 +103,7 @@ func draw(t *rapid.T) problem {
 func TestMergedIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
-		g, err := New(p.data, p.name, p.h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(New(p.data, p.name, p.h))(t)
 		ref := newReference(t, p.data, p.name, p.h)
 		for _, x := range [][]float64{p.x, p.data.X[0]} {
 			mean, sd := g.Posterior(x)
@@ -131,28 +126,20 @@ func TestMergedIsExact(t *testing.T) {
 func TestAppendIsRefit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
-		all, err := New(p.data, p.name, p.h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(New(p.data, p.name, p.h))(t)
 		first := rapid.IntRange(1, len(p.data.X)).Draw(t, "first")
 		head := Data{X: p.data.X[:first], Y: p.data.Y[:first]}
 		if p.data.NoiseVar != nil {
 			head.NoiseVar = p.data.NoiseVar[:first]
 		}
-		g, err := New(head, p.name, p.h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(New(head, p.name, p.h))(t)
 		pred := g.NewPredictor()
 		for i := first; i < len(p.data.X); i++ {
 			v := math.NaN()
 			if p.data.NoiseVar != nil {
 				v = p.data.NoiseVar[i]
 			}
-			if err := g.Append(p.data.X[i], p.data.Y[i], v); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Append(p.data.X[i], p.data.Y[i], v))
 		}
 		mean, sd := pred.Posterior(p.x)
 		wm, ws := all.Posterior(p.x)
@@ -165,10 +152,7 @@ func TestAppendIsRefit(t *testing.T) {
 		if err1 != nil || err2 != nil || !near(a, b, 1e-10) {
 			t.Fatalf("information gain %v (%v), at once %v (%v)", a, err1, b, err2)
 		}
-		c, err := g.Canonical()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(g.Canonical())(t)
 		cm, cs := c.Posterior(p.x)
 		if cm != wm || cs != ws || c.LogMarginal() != all.LogMarginal() {
 			t.Fatal("Canonical does not give the bits of New")
@@ -181,10 +165,7 @@ func TestGradients(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
 		d := len(p.x)
-		g, err := New(p.data, p.name, p.h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(New(p.data, p.name, p.h))(t)
 		const h = 1e-5
 		// The truncation error of a difference grows with h²/ℓ³; the sd's also where it is small. A
 		// Matérn 3/2 kernel has no third derivative at the data.
@@ -213,10 +194,7 @@ func TestGradients(t *testing.T) {
 		}
 
 		grad := make([]float64, d+3)
-		lml, err := LogMarginal(p.data, p.name, p.h, grad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		lml := must.Get(LogMarginal(p.data, p.name, p.h, grad))(t)
 		for j := range grad {
 			at := func(step float64) float64 {
 				hp := p.h
@@ -231,10 +209,7 @@ func TestGradients(t *testing.T) {
 				default:
 					hp.Mean += step
 				}
-				v, err := LogMarginal(p.data, p.name, hp, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(LogMarginal(p.data, p.name, hp, nil))(t)
 				return v
 			}
 			if fd := (at(h) - at(-h)) / (2 * h); math.Abs(grad[j]-fd) > 1e-5*(1+math.Abs(fd))+1e-7*math.Abs(lml) { // the last: rounding
@@ -250,10 +225,7 @@ func TestLeaveOneOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draw(t)
 		p.data.NoiseVar = nil
-		g, err := New(p.data, p.name, p.h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(New(p.data, p.name, p.h))(t)
 		y, mean, sd := g.LeaveOneOut()
 		if len(y) != g.Len() {
 			t.Fatal("one prediction per row")
@@ -281,10 +253,7 @@ func TestLeaveOneOut(t *testing.T) {
 func TestInformationGainIsTheDeterminant(t *testing.T) {
 	data := Data{X: [][]float64{{.1}, {.5}, {.5}, {.9}}, Y: []float64{0, 1, 2, 0}}
 	h := Hyper{Lengthscales: []float64{.4}, OutputScale: 1, Noise: .1}
-	g, err := New(data, "rbf", h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "rbf", h))(t)
 	const r = 0.3
 	b := mat.NewDense(4, 4, nil)
 	for i, x := range data.X {
@@ -302,10 +271,7 @@ func TestInformationGainIsTheDeterminant(t *testing.T) {
 // and repeat with the seed.
 func TestJointSamples(t *testing.T) {
 	data := Data{X: [][]float64{{.1}, {.4}, {.8}}, Y: []float64{1, -1, 0.5}}
-	g, err := New(data, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .05}))(t)
 	X := [][]float64{{.2}, {.21}, {.6}, {1}}
 	j := g.Joint(X)
 	const n = 20000
@@ -313,9 +279,7 @@ func TestJointSamples(t *testing.T) {
 	m := len(X)
 	sum, prod, s := make([]float64, m), make([]float64, m*m), make([]float64, m)
 	for range n {
-		if err := j.Sample(s, rng); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Sample(s, rng))
 		for a := range m {
 			sum[a] += s[a]
 			for b := range m {
@@ -351,14 +315,11 @@ func TestJointSamples(t *testing.T) {
 
 // TestJointOfNoPoints: the distribution of nothing is empty, and a draw from it is nothing.
 func TestJointOfNoPoints(t *testing.T) {
-	g, err := New(Data{X: [][]float64{{.1}, {.4}}, Y: []float64{1, -1}}, "matern52", Hyper{
+	g := must.Get(New(Data{X: [][]float64{{.1}, {.4}}, Y: []float64{1, -1}}, "matern52", Hyper{
 		Lengthscales: []float64{.3},
 		OutputScale:  1,
 		Noise:        .05,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	for _, X := range [][][]float64{nil, {}} {
 		j := g.Joint(X)
 		if len(j.Mean) != 0 || len(j.Cov) != 0 || j.Sample(nil, rand.New(rand.NewPCG(1, 1))) != nil {
@@ -369,13 +330,10 @@ func TestJointOfNoPoints(t *testing.T) {
 
 // TestAverage: the average of f is normal with the average of the means and of all covariances.
 func TestAverage(t *testing.T) {
-	g, err := New(Data{
+	g := must.Get(New(Data{
 		X: [][]float64{{.1}, {.4}, {.8}},
 		Y: []float64{1, -1, 0.5},
-	}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 2, Noise: .05, Mean: 0.3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, "matern52", Hyper{Lengthscales: []float64{.3}, OutputScale: 2, Noise: .05, Mean: 0.3}))(t)
 	for _, X := range [][][]float64{{{.2}}, {{.2}, {.2}}, {{.2}, {.21}, {.6}, {5}}} {
 		j, m := g.Joint(X), float64(len(X))
 		mean, variance, together := 0.0, 0.0, 0.0
@@ -402,14 +360,11 @@ func TestAverage(t *testing.T) {
 // TestJitter: a dense set of points under a smooth kernel has a numerically singular covariance;
 // sampling adds jitter and says so, and a factor that jitter cannot save is a typed error.
 func TestJitter(t *testing.T) {
-	g, err := New(Data{X: [][]float64{{.5}}, Y: []float64{0}}, "rbf", Hyper{
+	g := must.Get(New(Data{X: [][]float64{{.5}}, Y: []float64{0}}, "rbf", Hyper{
 		Lengthscales: []float64{1},
 		OutputScale:  1,
 		Noise:        .1,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	var X [][]float64
 	for i := range 200 {
 		X = append(X, []float64{float64(i) / 199})
@@ -462,10 +417,7 @@ func TestBadInput(t *testing.T) {
 
 func TestPredictionsDoNotAllocate(t *testing.T) {
 	data := synthetic(40, 3, 1)
-	g, err := New(data, "rbf", Hyper{Lengthscales: []float64{.3, .4, .5}, OutputScale: 1, Noise: .01})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "rbf", Hyper{Lengthscales: []float64{.3, .4, .5}, OutputScale: 1, Noise: .01}))(t)
 	p := g.NewPredictor()
 	x, dm, ds := []float64{.1, .2, .3}, make([]float64, 3), make([]float64, 3)
 	if n := testing.AllocsPerRun(10, func() { p.Posterior(x); p.Mean(x); p.PosteriorGrad(x, dm, ds) }); n != 0 {

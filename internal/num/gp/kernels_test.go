@@ -10,15 +10,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // fidelities returns a kernel whose variance depends on the point, and n observations.
 func fidelities(t *testing.T, n int) (kernel.Kernel, Data) {
 	t.Helper()
-	k, err := kernel.Downsampling("matern52", []float64{0.5, 0.7}, 1.3, 0.4, 0.8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.Downsampling("matern52", []float64{0.5, 0.7}, 1.3, 0.4, 0.8))(t)
 	rng := rand.New(rand.NewPCG(1, uint64(n)))
 	var data Data
 	for range n {
@@ -33,10 +31,7 @@ func fidelities(t *testing.T, n int) (kernel.Kernel, Data) {
 func TestPosteriorOfAnyKernel(t *testing.T) {
 	const n, noise, mean = 12, 0.03, 0.2
 	k, data := fidelities(t, n)
-	g, err := NewWithKernel(context.Background(), data, k, noise, mean)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewWithKernel(context.Background(), data, k, noise, mean))(t)
 	gram := make([]float64, n*n)
 	k.Gram(gram, data.X)
 	K := mat.NewDense(n, n, gram)
@@ -52,15 +47,11 @@ func TestPosteriorOfAnyKernel(t *testing.T) {
 	}
 	covariance := func(x, y []float64) float64 {
 		var solved mat.VecDense
-		if err := solved.SolveVec(K, against(y)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, solved.SolveVec(K, against(y)))
 		return k.Eval(x, y) - mat.Dot(against(x), &solved)
 	}
 	var alpha mat.VecDense
-	if err := alpha.SolveVec(K, rest); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, alpha.SolveVec(K, rest))
 	near := func(what string, got, want, tolerance float64) {
 		t.Helper()
 		if !(math.Abs(got-want) <= tolerance) {
@@ -110,32 +101,15 @@ func TestGrowingWithAnyKernel(t *testing.T) {
 	ctx := context.Background()
 	const n, noise = 20, 0.05
 	k, data := fidelities(t, n)
-	all, err := NewWithKernel(ctx, data, k, noise, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(NewWithKernel(ctx, data, k, noise, 0.1))(t)
 	few := Data{X: data.X[:n-2], Y: data.Y[:n-2]}
-	appended, err := NewWithKernel(ctx, few, k, noise, 0.1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	added, err := appended.With(ctx, data.X[n-2:], data.Y[n-2:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	appended := must.Get(NewWithKernel(ctx, few, k, noise, 0.1))(t)
+	added := must.Get(appended.With(ctx, data.X[n-2:], data.Y[n-2:]))(t)
 	for i := n - 2; i < n; i++ {
-		if err := appended.Append(data.X[i], data.Y[i], math.NaN()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, appended.Append(data.X[i], data.Y[i], math.NaN()))
 	}
-	canonical, err := appended.Canonical()
-	if err != nil {
-		t.Fatal(err)
-	}
-	approximate, err := build(ctx, data, k, all.hyper, 0, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	canonical := must.Get(appended.Canonical())(t)
+	approximate := must.Get(build(ctx, data, k, all.hyper, 0, n))(t)
 	x := []float64{0.4, 0.3, 0.7}
 	mean, sd := all.Posterior(x)
 	for name, g := range map[string]*GP{
@@ -156,10 +130,7 @@ func TestGrowingWithAnyKernel(t *testing.T) {
 // Law: what only stationary kernels have is not made of another kernel in silence.
 func TestStationaryOnly(t *testing.T) {
 	k, data := fidelities(t, 5)
-	g, err := NewWithKernel(context.Background(), data, k, 0.1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(NewWithKernel(context.Background(), data, k, 0.1, 0))(t)
 	for name, use := range map[string]func(){
 		"path":     func() { g.Path(rand.New(rand.NewPCG(1, 1))) },
 		"marginal": func() { _, _ = g.Marginal(context.Background(), []Hyper{g.Hyper()}) },

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -30,10 +31,7 @@ func TestAroundIsLaplace(t *testing.T) {
 			OutputScale:  math.Exp(theta[2]), Noise: math.Exp(theta[3]),
 		}
 		h.Mean = bestMean(t, data, h)
-		v, err := LogMarginal(data, "rbf", h, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(LogMarginal(data, "rbf", h, nil))(t)
 		for j, p := range []LogNormal{priors.Lengthscale, priors.Lengthscale, priors.OutputScale, priors.Noise} {
 			z := (theta[j] - p.Mu) / p.Sigma
 			v -= theta[j] + z*z/2
@@ -55,9 +53,7 @@ func TestAroundIsLaplace(t *testing.T) {
 		}
 	}
 	var want mat.Dense
-	if err := want.Inverse(hessian); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, want.Inverse(hessian))
 	for i := range 4 {
 		for j := range 4 {
 			mean, covariance := 0.0, 0.0
@@ -132,17 +128,11 @@ func TestAroundIsBounded(t *testing.T) {
 func TestMarginalIsTheFormula(t *testing.T) {
 	data := oneOfMany("rough", 12, 2, 1)
 	fit := mustFit(t, data, FitConfig{})
-	around, err := Around(t.Context(), data, FitConfig{}, fit.Hyper)
-	if err != nil {
-		t.Fatal(err)
-	}
+	around := must.Get(Around(t.Context(), data, FitConfig{}, fit.Hyper))(t)
 	of := func(data Data, noise bool) func(x []float64) (mean, sd float64) {
 		return func(x []float64) (mean, sd float64) {
 			predict := func(h Hyper) (m, v float64) {
-				g, err := New(data, "rbf", h)
-				if err != nil {
-					t.Fatal(err)
-				}
+				g := must.Get(New(data, "rbf", h))(t)
 				m, s := g.Posterior(x)
 				if noise {
 					return m, s*s + h.Noise
@@ -158,14 +148,8 @@ func TestMarginalIsTheFormula(t *testing.T) {
 			return mean, math.Sqrt(variance / 6 * (1 + 4./12))
 		}
 	}
-	g, err := New(data, "rbf", fit.Hyper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := g.Marginal(t.Context(), around)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "rbf", fit.Hyper))(t)
+	m := must.Get(g.Marginal(t.Context(), around))(t)
 	for _, x := range [][]float64{{0.2, 0.7}, {0.5, 0.5}, data.X[3]} {
 		mean, sd := m.Posterior(x)
 		if wantMean, wantSD := of(data, false)(x); mean != wantMean || math.Abs(sd-wantSD) > 1e-9 {
@@ -189,18 +173,12 @@ func TestAroundIsStable(t *testing.T) {
 		x[1], x[2] = 0.5+1e-7*float64(i%3), 0.5+1e-7*float64(i%2)
 	}
 	h := mustFit(t, data, FitConfig{}).Hyper
-	around, err := Around(t.Context(), data, FitConfig{}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	around := must.Get(Around(t.Context(), data, FitConfig{}, h))(t)
 	rounded := Data{X: data.X, Y: slices.Clone(data.Y)}
 	for i := range rounded.Y {
 		rounded.Y[i] += 1e-9 * float64(i%3-1)
 	}
-	again, err := Around(t.Context(), rounded, FitConfig{}, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Around(t.Context(), rounded, FitConfig{}, h))(t)
 	for k := range around {
 		for j, l := range around[k].Lengthscales {
 			if by := math.Abs(math.Log(l / again[k].Lengthscales[j])); by > 1e-5 {

@@ -2,6 +2,7 @@ package gp
 
 import (
 	"encoding/json"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"os"
 	"path/filepath"
@@ -31,9 +32,7 @@ func TestOracle(t *testing.T) {
 			DstdDx   [][]float64 `json:"dstd_dx"`
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	in := o.Inputs
 	h := Hyper{Lengthscales: in.Ell, OutputScale: in.S2, Noise: in.Noise, Mean: in.Mean}
 	data := Data{X: in.X, Y: in.Y}
@@ -45,10 +44,7 @@ func TestOracle(t *testing.T) {
 					t.Errorf("%s = %.17g, want %.17g", what, got, want)
 				}
 			}
-			g, err := New(data, name, h)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must.Get(New(data, name, h))(t)
 			p, joint := g.NewPredictor(), g.Joint(in.Xs)
 			dmean, dsd := make([]float64, g.Dim()), make([]float64, g.Dim())
 			for i, x := range in.Xs {
@@ -69,10 +65,7 @@ func TestOracle(t *testing.T) {
 			}
 			abs("log marginal likelihood", g.LogMarginal(), want.LML, 1e-9)
 			grad := make([]float64, g.Dim()+3)
-			lml, err := LogMarginal(data, name, h, grad)
-			if err != nil {
-				t.Fatal(err)
-			}
+			lml := must.Get(LogMarginal(data, name, h, grad))(t)
 			abs("log marginal likelihood", lml, want.LML, 1e-9)
 			for j, v := range grad {
 				abs("∂lml/∂θ", v, want.GradLML[j], 1e-7*math.Abs(want.GradLML[j]))

@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/lapack/lapack64"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // spd returns a symmetric positive definite matrix with the given stride.
@@ -50,15 +51,11 @@ func TestPanelsAreLAPACK(t *testing.T) {
 			lapack64.Potrf(blas64.Symmetric{Uplo: blas.Lower, N: n, Stride: stride, Data: b})
 			same("the factor", 0)
 			c, d := slices.Clone(a), slices.Clone(b)
-			if err := (triangle{n, stride, a}).trtri(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, (triangle{n, stride, a}).trtri(t.Context()))
 			lapack64.Trtri(lower(b, n, stride))
 			same("its inverse", 1e-13)
 			a, b = c, d
-			if err := (triangle{n, stride, a}).potri(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, (triangle{n, stride, a}).potri(t.Context()))
 			lapack64.Potri(lower(b, n, stride))
 			same("the inverse", 1e-13)
 		}
@@ -89,10 +86,7 @@ func TestFitCalledOffAnywhere(t *testing.T) {
 	}
 	looks := math.MaxInt
 	cfg := FitConfig{Seed: 1, Starts: 2, Searches: 1}
-	whole, err := Fit(lookAt{t.Context(), &looks}, data, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(Fit(lookAt{t.Context(), &looks}, data, cfg))(t)
 	n := math.MaxInt - looks
 	if n < 3*whole.Evaluations {
 		t.Fatalf("%d evaluations looked at the context %d times", whole.Evaluations, n)

@@ -1,6 +1,7 @@
 package gp
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -79,22 +80,10 @@ func logCost(
 		}
 		data.X, data.Y = append(data.X, x), append(data.Y, (f(x)-mean)/sd+noise*rng.NormFloat64())
 	}
-	fit, err := Fit(t.Context(), data, FitConfig{Kernel: kernelName, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := fit.Hyper.kernel(kernelName, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	exact, err := build(t.Context(), data, k, fit.Hyper, n, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := build(t.Context(), data, k, fit.Hyper, 0, inducing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(Fit(t.Context(), data, FitConfig{Kernel: kernelName, Seed: 1}))(t)
+	k := must.Get(fit.Hyper.kernel(kernelName, d))(t)
+	exact := must.Get(build(t.Context(), data, k, fit.Hyper, n, 0))(t)
+	g := must.Get(build(t.Context(), data, k, fit.Hyper, 0, inducing))(t)
 	p, q := exact.NewPredictor(), g.NewPredictor()
 	for _, where := range []struct {
 		name   string

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"gonum.org/v1/gonum/mat"
 )
 
@@ -30,14 +31,8 @@ var unevenHyper = Hyper{Lengthscales: []float64{.4, .5, .7}, OutputScale: 1.5, N
 
 func built(t *testing.T, data Data, rows, inducing int) *GP {
 	t.Helper()
-	k, err := unevenHyper.kernel("matern52", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := build(t.Context(), data, k, unevenHyper, rows, inducing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(unevenHyper.kernel("matern52", 3))(t)
+	g := must.Get(build(t.Context(), data, k, unevenHyper, rows, inducing))(t)
 	return g
 }
 
@@ -77,14 +72,8 @@ func TestEveryRowInducing(t *testing.T) {
 		closeTo(t, "a prediction from the others", n[i], m[i], 1e-6)
 		closeTo(t, "its standard deviation", r[i], s[i], 1e-6)
 	}
-	gain, err := exact.InformationGain(0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
-	same, err := all.InformationGain(0.01)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gain := must.Get(exact.InformationGain(0.01))(t)
+	same := must.Get(all.InformationGain(0.01))(t)
 	closeTo(t, "the information gain", same, gain, 1e-6)
 
 	for i, x := range synthetic(8, 3, 9).X {
@@ -93,9 +82,7 @@ func TestEveryRowInducing(t *testing.T) {
 			if i == 3 {
 				noise = 0.3
 			}
-			if err := g.Append(x, float64(i%3), noise); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, g.Append(x, float64(i%3), noise))
 		}
 	}
 	compare(t)
@@ -126,9 +113,7 @@ func TestFewInducing(t *testing.T) {
 		return k
 	}
 	var kmm, c, q mat.Dense
-	if err := kmm.Inverse(cov(g.basis, g.basis)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kmm.Inverse(cov(g.basis, g.basis)))
 	between := func(a, b [][]float64) *mat.Dense { // Q
 		var out mat.Dense
 		out.Product(cov(a, g.basis), &kmm, cov(g.basis, b))
@@ -138,9 +123,7 @@ func TestFewInducing(t *testing.T) {
 	for i := range n {
 		q.Set(i, i, unevenHyper.OutputScale+rows.noise(i, unevenHyper.Noise))
 	}
-	if err := c.Inverse(&q); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Inverse(&q))
 	r := mat.NewVecDense(n, nil)
 	for i, y := range rows.y {
 		r.SetVec(i, y-unevenHyper.Mean)
@@ -179,22 +162,10 @@ func TestFewInducing(t *testing.T) {
 
 	// What is appended is conditioned on as what is supposed, and the posterior it is appended to stays.
 	at, values := synthetic(4, 3, 11).X, []float64{1, -1, .5, 0}
-	with, err := g.With(t.Context(), at, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := with.With(t.Context(), X[:1], []float64{2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	given, err := g.Condition(nil, nil, nil).Given(at, [][]float64{values}, unevenHyper.Noise)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one, err := given.Given(X[:1], [][]float64{{2}}, unevenHyper.Noise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(g.With(t.Context(), at, values))(t)
+	again := must.Get(with.With(t.Context(), X[:1], []float64{2}))(t)
+	given := must.Get(g.Condition(nil, nil, nil).Given(at, [][]float64{values}, unevenHyper.Noise))(t)
+	one := must.Get(given.Given(X[:1], [][]float64{{2}}, unevenHyper.Noise))(t)
 	for _, x := range X {
 		for _, pair := range []struct {
 			got  *GP
@@ -239,14 +210,9 @@ func TestNegated(t *testing.T) {
 	}
 	h := unevenHyper
 	h.Mean = -h.Mean
-	want, err := New(opposite, "matern52", h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(New(opposite, "matern52", h))(t)
 	roomy := built(t, data, 0, 15)
-	if err := roomy.Append([]float64{.9, .9, .9}, 1, math.NaN()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, roomy.Append([]float64{.9, .9, .9}, 1, math.NaN()))
 	for _, g := range []*GP{built(t, data, 1000, 0), built(t, data, 0, 15), roomy} {
 		negated := g.Negated()
 		if got := negated.LogMarginal(); got != g.LogMarginal() {
@@ -264,17 +230,13 @@ func TestNegated(t *testing.T) {
 		}
 		x := []float64{.1, .2, .3}
 		_, before := g.Posterior(x)
-		if err := negated.Append(x, 3, math.NaN()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, negated.Append(x, 3, math.NaN()))
 		if _, after := g.Posterior(x); after != before {
 			t.Errorf("appending to the negated posterior moves the standard deviation of this one from %v to %v", before, after)
 		}
 		_, before = negated.Posterior(x)
 		for _, other := range []*GP{g, g.Negated()} {
-			if err := other.Append([]float64{.8, .2, .4}, 7, 1e-6); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, other.Append([]float64{.8, .2, .4}, 7, 1e-6))
 			if _, after := negated.Posterior(x); after != before {
 				t.Errorf("appending to another moves that of the negated one from %v to %v", before, after)
 			}
@@ -290,17 +252,11 @@ func TestExactly(t *testing.T) {
 		data.X, data.Y = append(data.X, []float64{x}), append(data.Y, math.Sin(7*x))
 	}
 	h := Hyper{Lengthscales: []float64{.3}, OutputScale: 1, Noise: .01}
-	g, err := New(data, "rbf", h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(New(data, "rbf", h))(t)
 	if m := g.Inducing(); m == 0 || m > 40 {
 		t.Errorf("%d rows have %d inducing points", Exactly+1, m)
 	}
-	less, err := New(Data{X: data.X[1:], Y: data.Y[1:]}, "rbf", h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	less := must.Get(New(Data{X: data.X[1:], Y: data.Y[1:]}, "rbf", h))(t)
 	if less.Inducing() != 0 {
 		t.Errorf("%d rows are approximated", Exactly)
 	}

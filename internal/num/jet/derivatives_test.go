@@ -8,6 +8,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/formula"
 	"github.com/campaignd/campaignd/internal/num/jet"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 type derivatives struct {
@@ -21,29 +22,18 @@ type derivatives struct {
 // Law: every derivative of every operation is right to 1e-13 of its size. The reference was
 // computed symbolically (testdata/derivatives.py).
 func TestDerivatives(t *testing.T) {
-	data, err := os.ReadFile("testdata/derivatives.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/derivatives.json"))(t)
 	var o struct {
 		At, Weights []float64
 		Cases       []derivatives
 	}
-	if err := json.Unmarshal(data, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &o))
 	s := jet.NewSpace(2, 1)
 	s.Weigh(o.Weights)
 	full := true // as it is made
 	for _, c := range o.Cases {
-		f, err := formula.Parse(c.Formula)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := f.Bind([]string{"a", "b", "p"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(formula.Parse(c.Formula))(t)
+		b := must.Get(f.Bind([]string{"a", "b", "p"}))(t)
 		same := func(what string, got, want float64) {
 			t.Helper()
 			if !(math.Abs(got-want) <= 1e-13*math.Max(1, math.Abs(want))) {

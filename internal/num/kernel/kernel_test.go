@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var names = []string{"rbf", "matern52", "matern32"}
@@ -53,10 +54,7 @@ func drawProblem(t *rapid.T) problem {
 func TestKernelIsTheFormula(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawProblem(t)
-		k, err := New(p.name, p.l, p.s2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(New(p.name, p.l, p.s2))(t)
 		n, d := len(p.X), len(p.l)
 		gram, cross := make([]float64, n*n), make([]float64, n)
 		dst, grad := make([]float64, n), make([]float64, n*d)

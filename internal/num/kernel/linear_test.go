@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -64,14 +65,8 @@ func TestLinearIsTheFormula(t *testing.T) {
 			p.l[j] = max(p.l[j], 0.2)
 		}
 		slope := rapid.Float64Range(0.1, 3).Draw(t, "slope")
-		base, err := New(p.name, p.l, p.s2)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k, err := WithLinear(base, slope)
-		if err != nil {
-			t.Fatal(err)
-		}
+		base := must.Get(New(p.name, p.l, p.s2))(t)
+		k := must.Get(WithLinear(base, slope))(t)
 		checkKernel(t, k, func(x, y []float64) float64 {
 			sum := formula(p.name, x, y, p.l, p.s2)
 			for j := range x {
@@ -84,10 +79,7 @@ func TestLinearIsTheFormula(t *testing.T) {
 
 // Law: a slope variance of 0 leaves the kernel as it is; one that is none is refused.
 func TestLinearSettings(t *testing.T) {
-	base, err := New("rbf", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must.Get(New("rbf", []float64{1}, 1))(t)
 	if k, err := WithLinear(base, 0); err != nil || k != base {
 		t.Errorf("a slope variance of 0 gives %v, %v", k, err)
 	}

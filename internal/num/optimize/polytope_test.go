@@ -9,16 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var inf = math.Inf(1)
 
 func mustRegion(t testing.TB, p Polytope) *Region {
 	t.Helper()
-	r, err := NewRegion(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(NewRegion(p))(t)
 	return r
 }
 
@@ -64,9 +62,7 @@ func TestProjectKnown(t *testing.T) {
 	} {
 		r := mustRegion(t, c.p)
 		got := make([]float64, len(c.x))
-		if err := r.Project(got, c.x); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Project(got, c.x))
 		for j := range got {
 			if math.Abs(got[j]-c.want[j]) > 1e-15 {
 				t.Errorf("%s: projection of %v is %v, want %v", c.name, c.x, got, c.want)
@@ -125,9 +121,7 @@ func TestDecimalsThatDoNotAddUp(t *testing.T) {
 		B:     []float64{1},
 	})
 	x := make([]float64, 3)
-	if err := r.Project(x, constant(3, .5)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Project(x, constant(3, .5)))
 	if v := r.Violation(x); v > 1e-15 {
 		t.Errorf("x = %v violates by %v", x, v)
 	}
@@ -176,9 +170,7 @@ func TestProjectionIsNearest(t *testing.T) {
 		n := len(z)
 		x := rapid.SliceOfN(rapid.Float64Range(-2, 3), n, n).Draw(t, "x")
 		y := make([]float64, n)
-		if err := r.Project(y, x); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Project(y, x))
 		if v := r.Violation(y); v > 1e-12 {
 			t.Fatalf("violation %v", v)
 		}
@@ -194,9 +186,7 @@ func TestProjectionIsNearest(t *testing.T) {
 		}
 		// Projecting twice changes nothing but rounding.
 		again := make([]float64, n)
-		if err := r.Project(again, y); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Project(again, y))
 		for j := range y {
 			if math.Abs(again[j]-y[j]) > 1e-12 {
 				t.Fatalf("projecting twice moves %v to %v", y, again)

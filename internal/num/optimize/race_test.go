@@ -3,6 +3,7 @@ package optimize
 import (
 	"context"
 	"errors"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"testing"
@@ -54,9 +55,7 @@ func TestRace(t *testing.T) {
 		t.Fatal(err)
 	}
 	for !s.Ended() {
-		if err := s.Advance(t.Context(), 3); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Advance(t.Context(), 3))
 	}
 	whole, err := Minimize(t.Context(), rosenbrock, mustRegion(t, Box([]float64{-2, -2}, []float64{2, 2})), []float64{-1, 1.5}, Config{})
 	if got := s.Result(); err != nil || !slices.Equal(got.X, whole.X) || got.F != whole.F || got.Evaluations != whole.Evaluations {

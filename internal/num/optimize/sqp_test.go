@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -111,10 +112,7 @@ func TestKnownMinima(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := mustRegion(t, c.p)
-			res, err := Minimize(context.Background(), c.f, r, c.start, Config{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must.Get(Minimize(context.Background(), c.f, r, c.start, Config{}))(t)
 			t.Logf("%+v", res)
 			if v := r.Violation(res.X); v > 1e-12 {
 				t.Errorf("violation %v", v)
@@ -140,10 +138,7 @@ func TestSearchProperties(t *testing.T) {
 		for j := range p.Upper {
 			p.Upper[j] = min(p.Upper[j], 2)
 		}
-		r, err := NewRegion(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewRegion(p))(t)
 		center := rapid.SliceOfN(rapid.Float64Range(-1, 2), n, n).Draw(t, "center")
 		wave := rapid.Float64Range(0, 1).Draw(t, "wave")
 		f := func(x, g []float64) float64 {
@@ -161,10 +156,7 @@ func TestSearchProperties(t *testing.T) {
 			}
 			return v
 		}
-		res, err := Minimize(context.Background(), f, r, z, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(Minimize(context.Background(), f, r, z, Config{}))(t)
 		if v := r.Violation(res.X); v > 1e-12 {
 			t.Fatalf("violation %v", v)
 		}
@@ -213,10 +205,7 @@ func TestMultiStart(t *testing.T) {
 		starts = append(starts, uniform(rng, lo, up))
 	}
 	cfg := MultiStartConfig{Searches: 8, Seed: 7}
-	a, err := MultiStart(context.Background(), branin, r, starts, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(MultiStart(context.Background(), branin, r, starts, cfg))(t)
 	b, _ := MultiStart(context.Background(), branin, r, starts, cfg)
 	if fmt.Sprint(a) != fmt.Sprint(b) {
 		t.Errorf("two runs differ:\n%+v\n%+v", a, b)
@@ -309,10 +298,7 @@ func BenchmarkMinimize(b *testing.B) {
 				x0 := constant(d, -1)
 				iterations := 0
 				for b.Loop() {
-					res, err := Minimize(context.Background(), rosenbrock, r, x0, Config{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					res := must.Get(Minimize(context.Background(), rosenbrock, r, x0, Config{}))(b)
 					iterations = res.Iterations
 				}
 				b.ReportMetric(float64(iterations), "iterations")

@@ -3,6 +3,7 @@ package pairgp
 import (
 	"context"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"testing"
 )
 
@@ -22,10 +23,7 @@ func BenchmarkFit(b *testing.B) {
 			c := choices(n, 4, 1, 0.2, bump)
 			evaluations := 0
 			for b.Loop() {
-				res, err := Fit(context.Background(), c, FitConfig{Seed: 1})
-				if err != nil {
-					b.Fatal(err)
-				}
+				res := must.Get(Fit(context.Background(), c, FitConfig{Seed: 1}))(b)
 				evaluations = res.Evaluations
 			}
 			b.ReportMetric(float64(evaluations), "evaluations")
@@ -38,15 +36,10 @@ func BenchmarkRefit(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			c := choices(n+1, 4, 1, 0.2, bump)
-			res, err := Fit(context.Background(), c[:n], FitConfig{Seed: 1})
-			if err != nil {
-				b.Fatal(err)
-			}
+			res := must.Get(Fit(context.Background(), c[:n], FitConfig{Seed: 1}))(b)
 			for b.Loop() {
-				if _, err := Fit(context.Background(), c, FitConfig{Warm: &res.Hyper, Starts: 1,
-					Searches: 1}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Fit(context.Background(), c, FitConfig{Warm: &res.Hyper, Starts: 1,
+					Searches: 1}))(b)
 			}
 		})
 	}

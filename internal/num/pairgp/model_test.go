@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // choices returns n comparisons of random points by a person whose utility is u, with a logistic
@@ -48,10 +49,7 @@ var testHyper = Hyper{Lengthscales: []float64{0.5, 0.9}, OutputScale: 8, Mean: -
 
 func mustNew(t testing.TB, c []Comparison, h Hyper) *Model {
 	t.Helper()
-	m, err := New(c, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(New(c, h))(t)
 	return m
 }
 
@@ -71,10 +69,7 @@ func TestSkewSymmetryIsExact(t *testing.T) {
 			Mean:         rapid.Float64Range(-7, 0).Draw(t, "mean"),
 			AlphaEps:     rapid.SampledFrom([]float64{0.001, 0.01, 0.1}).Draw(t, "eps"),
 		}
-		m, err := New(c, h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(New(c, h))(t)
 		x, y := point.Draw(t, "x"), point.Draw(t, "y")
 		p, q := m.Preference(x, y), m.Preference(y, x)
 		if p.Mean+q.Mean != 1 {
@@ -105,10 +100,7 @@ func TestMirrorIsTheOtherClass(t *testing.T) {
 		class0.Y = append(class0.Y, tOther, tChosen)
 		class0.NoiseVar = append(class0.NoiseVar, vOther, vChosen)
 	}
-	f0, err := gp.New(class0, kernelName, testHyper.pair())
-	if err != nil {
-		t.Fatal(err)
-	}
+	f0 := must.Get(gp.New(class0, kernelName, testHyper.pair()))(t)
 	if got, want := f0.LogMarginal(), m.LogMarginal(); math.Abs(got-want) > 1e-10 {
 		t.Errorf("log marginal likelihood of class 0 is %v, of class 1 %v", got, want)
 	}
@@ -195,25 +187,14 @@ func TestFitGradient(t *testing.T) {
 // the last bit.
 func TestFit(t *testing.T) {
 	c := choices(60, 2, 9, 0.05, func(x []float64) float64 { return math.Sin(4 * x[0]) })
-	res, err := Fit(context.Background(), c, FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(Fit(context.Background(), c, FitConfig{Seed: 1}))(t)
 	if l := res.Hyper.Lengthscales; l[1] < 3*l[0] {
 		t.Errorf("lengthscales %v: the second parameter does not matter", l)
 	}
-	again, err := Fit(context.Background(), c, FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := json.Marshal(res)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(Fit(context.Background(), c, FitConfig{Seed: 1}))(t)
+	raw := must.Get(json.Marshal(res))(t)
 	var read FitResult
-	if err := json.Unmarshal(raw, &read); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &read))
 	a, b := mustNew(t, c, again.Hyper), mustNew(t, c, read.Hyper)
 	x, y := []float64{0.3, 0.4}, []float64{0.9, 0.1}
 	if a.Preference(x, y) != b.Preference(x, y) {

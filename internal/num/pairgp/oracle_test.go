@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func readOracle(t *testing.T, name string, v any) {
@@ -22,9 +23,7 @@ func readOracle(t *testing.T, name string, v any) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(raw, v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, v))
 }
 
 func near(t *testing.T, what string, got, want, tol float64) {
@@ -79,11 +78,8 @@ func TestOracleLink(t *testing.T) {
 	}
 	readOracle(t, "e_soft_copeland_bq.json", &o)
 	in := o.Inputs.Link
-	f, err := gp.New(gp.Data{X: in.Xf, Y: in.Yf}, "rbf",
-		gp.Hyper{Lengthscales: []float64{in.Lf}, OutputScale: in.Vf, Noise: in.Nf})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(gp.New(gp.Data{X: in.Xf, Y: in.Yf}, "rbf",
+		gp.Hyper{Lengthscales: []float64{in.Lf}, OutputScale: in.Vf, Noise: in.Nf}))(t)
 	for i, x := range in.Xq {
 		// The integrand has a kink of the sd at x' = x: integrate on both sides of it.
 		integral := func(value func(mean, variance float64) float64) float64 {

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // within fails the test where got is not within the tolerance of want.
@@ -51,9 +52,7 @@ func TestOracle(t *testing.T) {
 			} `json:"reference_points"`
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	if len(oracle.Results.Cases) == 0 || len(oracle.Results.ReferencePoints) == 0 {
 		t.Fatal("the oracle holds no case")
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var benchSizes = []int{50, 100, 200, 400} // comparisons
@@ -44,18 +45,12 @@ func synthetic(tb testing.TB, n, d int, seed uint64) Duels {
 		}
 		winners, losers = append(winners, x), append(losers, y)
 	}
-	duels, err := NewDuels(winners, losers, func([]float64) float64 { return variance })
-	if err != nil {
-		tb.Fatal(err)
-	}
+	duels := must.Get(NewDuels(winners, losers, func([]float64) float64 { return variance }))(tb)
 	return duels
 }
 
 func benchKernel(b testing.TB) kernel.Kernel {
-	k, err := kernel.New("rbf", []float64{.3, .4, .5, .6}, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", []float64{.3, .4, .5, .6}, 1))(b)
 	return k
 }
 
@@ -65,10 +60,7 @@ func BenchmarkLaplace(b *testing.B) {
 			duels, k := synthetic(b, n, benchDim, 1), benchKernel(b)
 			steps := 0
 			for b.Loop() {
-				res, err := Laplace(context.Background(), duels, Probit, k, LaplaceConfig{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				res := must.Get(Laplace(context.Background(), duels, Probit, k, LaplaceConfig{}))(b)
 				steps = res.Iterations
 			}
 			b.ReportMetric(float64(steps), "steps")
@@ -80,17 +72,12 @@ func BenchmarkLaplace(b *testing.B) {
 func BenchmarkEvidenceGradient(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			e, err := newEvidence(synthetic(b, n, benchDim, 1), Probit, "rbf")
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(newEvidence(synthetic(b, n, benchDim, 1), Probit, "rbf"))(b)
 			g := evidenceGradient{lengthscales: make([]float64, benchDim)}
 			h := Hyper{Lengthscales: []float64{.3, .4, .5, .6}, OutputScale: 1}
 			for b.Loop() {
 				e.forget() // from a cold start
-				if _, err := e.eval(context.Background(), h, &g); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(e.eval(context.Background(), h, &g))(b)
 			}
 		})
 	}
@@ -116,11 +103,8 @@ func BenchmarkFit(b *testing.B) {
 func BenchmarkPairGrad(b *testing.B) {
 	for _, n := range benchSizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			res, err := Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b),
-				LaplaceConfig{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			res := must.Get(Laplace(context.Background(), synthetic(b, n, benchDim, 1), Probit, benchKernel(b),
+				LaplaceConfig{}))(b)
 			p, g := res.Posterior.NewPredictor(), NewPairGrad(benchDim)
 			x, y := []float64{.1, .3, .5, .7}, []float64{.2, .9, .4, .6}
 			b.ReportAllocs()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: each member is the normal distribution of f(x) conditioned on the values supposed, by its definition. Derivatives
@@ -27,10 +28,7 @@ func TestEnsembleIsConditioned(t *testing.T) {
 		if det < 1e-3*p.hyper.OutputScale*p.hyper.OutputScale {
 			t.Skip("the points determine each other")
 		}
-		e, err := res.Posterior.Given(P, values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(res.Posterior.Given(P, values))(t)
 		x := p.y
 		q := e.NewPredictor()
 		means, sd := q.Means(x)
@@ -78,20 +76,11 @@ func TestEnsembleIsConditioned(t *testing.T) {
 func TestEnsembleOfNothing(t *testing.T) {
 	duels := synthetic(t, 12, 2, 3)
 	k := Hyper{Lengthscales: []float64{0.4, 0.6}, OutputScale: 1, Slope: 1}
-	of, err := k.Kernel("rbf", 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := Laplace(ctx, duels, Probit, of, LaplaceConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := must.Get(k.Kernel("rbf", 2))(t)
+	res := must.Get(Laplace(ctx, duels, Probit, of, LaplaceConfig{}))(t)
 	x := []float64{0.3, 0.9}
 	for _, p := range []*Posterior{res.Posterior, Prior(of)} {
-		e, err := p.Given(nil, [][]float64{{}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(p.Given(nil, [][]float64{{}}))(t)
 		means, sd := e.NewPredictor().Means(x)
 		if mean, want := p.Posterior(x); means[0] != mean || sd != want {
 			t.Errorf("nothing supposed gives %v ± %v, the posterior is %v ± %v", means[0], sd, mean, want)

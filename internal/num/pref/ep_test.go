@@ -17,6 +17,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // duelOracle is oracle j: six duels of oracle b, what expectation propagation and fixed differences
@@ -54,9 +55,7 @@ func readDuelOracle(t *testing.T) duelOracle {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if err := json.Unmarshal(raw, into); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(raw, into))
 	}
 	var o duelOracle
 	var b struct {
@@ -75,13 +74,8 @@ func readDuelOracle(t *testing.T) duelOracle {
 	}
 	read("b_laplace_pref_gp.json", &b)
 	read("j_ep_hb_probit.json", &j)
-	if err := json.Unmarshal(j.Results, &o.Result); err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.New("rbf", b.Inputs.Ell, b.Inputs.S2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(j.Results, &o.Result))
+	k := must.Get(kernel.New("rbf", b.Inputs.Ell, b.Inputs.S2))(t)
 	o.duels = Duels{X: b.Inputs.Points, Winner: j.Inputs.Winner_idx, Loser: j.Inputs.Loser_idx, Noise: b.Inputs.Sig2}
 	o.kernel, o.tests, o.vFixed = k, b.Inputs.Test_points, j.Inputs.V_fixed
 	return o
@@ -158,10 +152,7 @@ func mustKernel(t testing.TB, d int, lengthscale float64) kernel.Kernel {
 	for j := range ell {
 		ell[j] = lengthscale
 	}
-	k, err := kernel.New("rbf", ell, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", ell, 1))(t)
 	return k
 }
 
@@ -169,10 +160,7 @@ func mustKernel(t testing.TB, d int, lengthscale float64) kernel.Kernel {
 // approximation itself is near the exact posterior.
 func TestEPOracle(t *testing.T) {
 	o := readDuelOracle(t)
-	r, err := EP(context.Background(), o.duels, Probit, o.kernel, EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(EP(context.Background(), o.duels, Probit, o.kernel, EPConfig{}))(t)
 	want := o.Result
 	sigma := o.duels.differenceCovariance(o.kernel)
 	for i, row := range want.Sigma {
@@ -221,10 +209,7 @@ func TestTruncation(t *testing.T) {
 func TestEPIsExactForOneDuel(t *testing.T) {
 	d := Duels{X: [][]float64{{0.2, 0.3}, {0.8, 0.4}}, Winner: []int{0}, Loser: []int{1}, Noise: []float64{0.1, 0.3}}
 	k := mustKernel(t, 2, 0.5)
-	r, err := EP(context.Background(), d, Probit, k, EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{}))(t)
 	variance := 2 - 2*k.Eval(d.X[0], d.X[1]) + 0.4
 	wantNear(t, "mean, variance, log evidence", []float64{r.Mean[0], r.Var[0], r.LogEvidence},
 		[]float64{-math.Sqrt(2 * variance / math.Pi), variance * (1 - 2/math.Pi), -math.Ln2}, 1e-12)
@@ -242,10 +227,7 @@ func TestEPInvariance(t *testing.T) {
 		n := rapid.IntRange(2, 12).Draw(t, "n")
 		noise := rapid.SampledFrom([]float64{1e-3, 0.05, 1}).Draw(t, "noise")
 		d := randomDuels(n, 2, noise, rapid.Uint64().Draw(t, "seed"))
-		k, err := kernel.New("matern52", []float64{0.4, 0.7}, 1.5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New("matern52", []float64{0.4, 0.7}, 1.5))(t)
 		reversed := Duels{X: d.X, Noise: d.Noise, Winner: slices.Clone(d.Winner), Loser: slices.Clone(d.Loser)}
 		slices.Reverse(reversed.Winner)
 		slices.Reverse(reversed.Loser)
@@ -259,10 +241,7 @@ func TestEPInvariance(t *testing.T) {
 		var mean, variance []float64
 		var logZ float64
 		for i, d := range []Duels{d, reversed, apart} {
-			r, err := EP(context.Background(), d, Probit, k, EPConfig{Tol: 1e-12})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{Tol: 1e-12}))(t)
 			m, v := moments(r.Posterior, points)
 			if i == 0 {
 				mean, variance, logZ = m, v, r.LogEvidence
@@ -297,10 +276,7 @@ func TestEPSettles(t *testing.T) {
 		"repeated":      repeated,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := EP(context.Background(), d, Probit, k, EPConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{}))(t)
 			t.Logf("%d sweeps, damping %v, log evidence %.4f", r.Sweeps, r.Damping, r.LogEvidence)
 			if !(r.LogEvidence < 0) {
 				t.Errorf("log evidence %v of a probability", r.LogEvidence)
@@ -324,10 +300,7 @@ func TestEPAgainstMonteCarlo(t *testing.T) {
 	k := mustKernel(t, 2, 0.4)
 	for _, noise := range []float64{0.01, 0.1, 1} {
 		d := randomDuels(15, 2, noise, 11)
-		r, err := EP(context.Background(), d, Probit, k, EPConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{}))(t)
 		h, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Sweeps: 30_000, Seed: 5})
 		if err != nil {
 			t.Fatal(err)
@@ -337,10 +310,7 @@ func TestEPAgainstMonteCarlo(t *testing.T) {
 			worst = max(worst, math.Abs(r.Mean[j]-h.Mean[j])/math.Sqrt(r.Var[j]))
 		}
 		// The utility's exact mean is linear in E[v].
-		exact, err := GivenDifferences(d, k, h.Mean)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must.Get(GivenDifferences(d, k, h.Mean))(t)
 		for _, x := range [][]float64{{0.1, 0.2}, {0.5, 0.5}, {0.9, 0.3}} {
 			mean, sd := r.Posterior.Posterior(x)
 			want, _ := exact.Posterior(x)
@@ -373,10 +343,7 @@ func TestEPErrors(t *testing.T) {
 	if _, err := EP(cancelled, d, Probit, k, EPConfig{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
-	r, err := EP(context.Background(), Duels{}, Probit, k, EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(EP(context.Background(), Duels{}, Probit, k, EPConfig{}))(t)
 	if mean, sd := r.Posterior.Posterior([]float64{0.5, 0.5}); mean != 0 || sd != 1 || r.LogEvidence != 0 {
 		t.Errorf("without duels: mean %v, sd %v, log evidence %v; want the prior", mean, sd, r.LogEvidence)
 	}
@@ -389,10 +356,7 @@ func BenchmarkEP(b *testing.B) {
 				d, k := randomDuels(n, 4, noise, 1), mustKernel(b, 4, 0.5)
 				sweeps := 0
 				for b.Loop() {
-					r, err := EP(context.Background(), d, Probit, k, EPConfig{})
-					if err != nil {
-						b.Fatal(err)
-					}
+					r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{}))(b)
 					sweeps = r.Sweeps
 				}
 				b.ReportMetric(float64(sweeps), "sweeps")

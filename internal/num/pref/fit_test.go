@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/optimize"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestEvidenceGradient against central differences, which feel the search for the mode at every
@@ -23,10 +24,7 @@ func TestEvidenceGradient(t *testing.T) {
 		p := drawProblem(t)
 		d := len(p.x)
 		grad := make([]float64, d+1)
-		value, err := LogEvidence(ctx, p.duels, p.link, p.name, p.hyper, grad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(LogEvidence(ctx, p.duels, p.link, p.name, p.hyper, grad))(t)
 		if res := p.laplace(t); !agree(value, res.LogEvidence, 1e-12) {
 			t.Fatalf("log evidence %v, Laplace says %v", value, res.LogEvidence)
 		}
@@ -40,10 +38,7 @@ func TestEvidenceGradient(t *testing.T) {
 				} else {
 					q.OutputScale *= math.Exp(step)
 				}
-				v, err := LogEvidence(ctx, p.duels, p.link, p.name, q, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				v := must.Get(LogEvidence(ctx, p.duels, p.link, p.name, q, nil))(t)
 				return v
 			}
 			if diff := (at(h) - at(-h)) / (2 * h); !agree(grad[j], diff, 1e-5) {
@@ -55,10 +50,7 @@ func TestEvidenceGradient(t *testing.T) {
 
 func mustFit(t *testing.T, duels Duels, cfg FitConfig) FitResult {
 	t.Helper()
-	res, err := Fit(ctx, duels, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(Fit(ctx, duels, cfg))(t)
 	return res
 }
 
@@ -133,23 +125,14 @@ func TestFitLearnsWhatMatters(t *testing.T) {
 		}
 		winners, losers = append(winners, x), append(losers, y)
 	}
-	duels, err := NewDuels(winners, losers, func([]float64) float64 { return 0.125 })
-	if err != nil {
-		t.Fatal(err)
-	}
+	duels := must.Get(NewDuels(winners, losers, func([]float64) float64 { return 0.125 }))(t)
 	l := mustFit(t, duels, FitConfig{Seed: 2}).Hyper.Lengthscales
 	if !(l[0] < 0.5*l[1] && l[2] > 0.6) {
 		t.Errorf("lengthscales %v", l)
 	}
 	// The model then predicts new duels.
-	k, err := Hyper{Lengthscales: l, OutputScale: 1}.Kernel("rbf", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := Laplace(ctx, duels, Probit, k, LaplaceConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(Hyper{Lengthscales: l, OutputScale: 1}.Kernel("rbf", 3))(t)
+	res := must.Get(Laplace(ctx, duels, Probit, k, LaplaceConfig{}))(t)
 	right := 0
 	for range 500 {
 		x := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
@@ -176,10 +159,7 @@ func TestFitRepeats(t *testing.T) {
 	if warm.LogEvidence < res.LogEvidence-1e-7 {
 		t.Errorf("log evidence %v from a warm start at %v", warm.LogEvidence, res.LogEvidence)
 	}
-	raw, err := json.Marshal(res)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(res))(t)
 	var back FitResult
 	if err := json.Unmarshal(raw, &back); err != nil || !reflect.DeepEqual(res, back) {
 		t.Errorf("%s read as %+v (%v)", raw, back, err)

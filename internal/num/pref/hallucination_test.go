@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Oracle j: the posterior given fixed differences to 1e-10, and the Gibbs sampler's mean within
@@ -17,10 +18,7 @@ import (
 // long enough for its own error to be as small.
 func TestHallucinationOracle(t *testing.T) {
 	o := readDuelOracle(t)
-	p, err := GivenDifferences(o.duels, o.kernel, o.vFixed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(GivenDifferences(o.duels, o.kernel, o.vFixed))(t)
 	mean, variance := moments(p, o.tests)
 	wantNear(t, "posterior mean given v", mean, o.Result.FixedMean, 1e-10)
 	wantNear(t, "posterior variance given v", variance, o.Result.FixedVar, 1e-10)
@@ -44,11 +42,8 @@ func TestHallucinationsMixToThePosterior(t *testing.T) {
 	n := len(o.tests)
 	mean, square, inner := make([]float64, n), make([]float64, n), make([]float64, n)
 	for seed := range uint64(draws) {
-		h, err := Hallucinate(context.Background(), o.duels, Probit, o.kernel,
-			HallucinateConfig{BurnIn: 20, Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(Hallucinate(context.Background(), o.duels, Probit, o.kernel,
+			HallucinateConfig{BurnIn: 20, Seed: seed}))(t)
 		m, v := moments(h.Posterior, o.tests)
 		for i := range n {
 			mean[i] += m[i] / draws
@@ -146,18 +141,12 @@ func TestNormalBetween(t *testing.T) {
 // deviation, is the yardstick.
 func TestHallucinationMixes(t *testing.T) {
 	d, k := randomDuels(100, 4, 0.001, 1), mustKernel(t, 4, 0.5)
-	r, err := EP(context.Background(), d, Probit, k, EPConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(EP(context.Background(), d, Probit, k, EPConfig{}))(t)
 	const seeds = 40
 	bias := make([]float64, d.Len()) // in standard deviations
 	square := 0.0
 	for seed := range uint64(seeds) {
-		h, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: seed})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: seed}))(t)
 		for j, v := range h.V {
 			z := (v - r.Mean[j]) / math.Sqrt(r.Var[j])
 			bias[j] += z / seeds
@@ -193,10 +182,7 @@ func TestHallucinationIsReproducible(t *testing.T) {
 	if !slices.Equal(a.V, a.Mean) {
 		t.Error("one sweep's mean is not its draw")
 	}
-	again, err := GivenDifferences(d, k, a.V)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(GivenDifferences(d, k, a.V))(t)
 	if !slices.Equal(again.w, a.Posterior.w) || !slices.Equal(again.c, a.Posterior.c) {
 		t.Error("the draw does not give its posterior back")
 	}
@@ -229,9 +215,7 @@ func BenchmarkHallucinate(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			d, k := randomDuels(n, 4, 0.02, 1), mustKernel(b, 4, 0.5)
 			for b.Loop() {
-				if _, err := Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: 1}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Hallucinate(context.Background(), d, Probit, k, HallucinateConfig{Seed: 1}))(b)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var ctx = context.Background()
@@ -146,9 +147,7 @@ func TestLaplaceIsItsDefinition(t *testing.T) {
 			&gradient) - 0.5*ln; !agree(res.LogEvidence, want, 1e-6) {
 			t.Fatalf("log evidence %v, want %v", res.LogEvidence, want)
 		}
-		if err := sol.Solve(&a, &lambda); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, sol.Solve(&a, &lambda))
 		kx, ky := mat.NewVecDense(m, nil), mat.NewVecDense(m, nil)
 		k.Cross(kx.RawVector().Data, p.duels.X, p.x)
 		k.Cross(ky.RawVector().Data, p.duels.X, p.y)
@@ -178,18 +177,14 @@ func TestOneMaximum(t *testing.T) {
 		p := drawProblem(t)
 		s := newSolver(p.duels, p.link)
 		p.kernel(t).Gram(s.k, p.duels.X)
-		if _, err := s.solve(ctx, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.solve(ctx, 0))(t)
 		z, psi := slices.Clone(s.z), s.logLik-0.5*dot(s.u, s.z)
 		for i := range s.u {
 			// A posteriori 0 < u < 1. What is worse than u = 0 is not searched from, so this also
 			// tests that fall-back.
 			s.u[i] = rapid.Float64Range(-1, 2).Draw(t, "u")
 		}
-		if _, err := s.solve(ctx, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.solve(ctx, 0))(t)
 		if !agree(s.logLik-0.5*dot(s.u, s.z), psi, 1e-12) {
 			t.Fatalf("maximum %v, from elsewhere %v", psi, s.logLik-0.5*dot(s.u, s.z))
 		}
@@ -272,22 +267,14 @@ func TestAgainstMonteCarlo(t *testing.T) {
 			duels.Noise = append(duels.Noise, share*c.noise)
 		}
 		noise4, noise2 := .5*c.noise, duels.Noise[2]
-		k, err := kernel.New("rbf", []float64{.4, .6}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := Laplace(ctx, duels, c.link, k, LaplaceConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(kernel.New("rbf", []float64{.4, .6}, 1))(t)
+		res := must.Get(Laplace(ctx, duels, c.link, k, LaplaceConfig{}))(t)
 		const n = 200_000
 		rng, prior, f := rand.New(rand.NewPCG(1, 2)), Prior(k).Joint(X), make([]float64, len(X))
 		mean, square := make([]float64, len(X)), make([]float64, len(X))
 		var total, wins float64
 		for range n {
-			if err := prior.Sample(f, rng); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, prior.Sample(f, rng))
 			weight := 1.0
 			for i, w := range duels.Winner {
 				l := duels.Loser[i]
@@ -330,17 +317,11 @@ func winGiven(link Link, f, g, noiseF, noiseG float64) float64 {
 // TestNoDuels: without data the posterior is the prior and the evidence is 1, with or without
 // designs.
 func TestNoDuels(t *testing.T) {
-	k, err := kernel.New("matern52", []float64{.4, .6}, 1.5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("matern52", []float64{.4, .6}, 1.5))(t)
 	x, y := []float64{.1, .2}, []float64{.3, .4}
 	want := Moments{VarX: 1.5, VarY: 1.5, Cov: k.Eval(x, y)}
 	for _, duels := range []Duels{{}, {X: [][]float64{x}, Noise: []float64{1}}} {
-		res, err := Laplace(ctx, duels, Logistic, k, LaplaceConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(Laplace(ctx, duels, Logistic, k, LaplaceConfig{}))(t)
 		if got := res.Posterior.Pair(x, y); got != want || res.LogEvidence != 0 {
 			t.Errorf("%+v with log evidence %v, want %+v", got, res.LogEvidence, want)
 		}
@@ -365,10 +346,7 @@ func TestExtremes(t *testing.T) {
 			for k := 0; k < 20; k++ { // contradict some
 				duels.Winner, duels.Loser = append(duels.Winner, duels.Loser[k]), append(duels.Loser, duels.Winner[k])
 			}
-			k, err := kernel.New("rbf", []float64{.3, .3}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			k := must.Get(kernel.New("rbf", []float64{.3, .3}, 1))(t)
 			res, err := Laplace(ctx, duels, link, k, LaplaceConfig{})
 			switch {
 			case errors.Is(err, ErrNotConverged):
@@ -387,10 +365,7 @@ func TestExtremes(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	k, err := kernel.New("rbf", []float64{1}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", []float64{1}, 1))(t)
 	X := [][]float64{{0}, {1}}
 	ok := Duels{X: X, Winner: []int{0}, Loser: []int{1}, Noise: []float64{1, 1}}
 	with := func(f func(d *Duels)) Duels { d := ok; f(&d); return d }
@@ -440,11 +415,8 @@ func TestBadInput(t *testing.T) {
 func TestNewDuelsMerges(t *testing.T) {
 	a, b, c := []float64{0, 1}, []float64{0.5, 1}, []float64{math.Copysign(0, -1), 1}
 	asked := 0
-	d, err := NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}},
-		func(x []float64) float64 { asked++; return 1 + x[0] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(NewDuels([][]float64{a, b, b}, [][]float64{b, c, {0, 2}},
+		func(x []float64) float64 { asked++; return 1 + x[0] }))(t)
 	if !slices.Equal(d.Winner, []int{0, 1, 1}) || !slices.Equal(d.Loser, []int{1, 0, 2}) || len(d.X) != 3 ||
 		!slices.Equal(d.Noise, []float64{1, 1.5, 1}) || asked != 3 || d.Len() != 3 {
 		t.Errorf("%+v, noise asked %d times", d, asked)

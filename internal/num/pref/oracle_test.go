@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestLaplaceOracle compares with values computed independently in all three cases: the mode, the
@@ -38,14 +39,9 @@ func TestLaplaceOracle(t *testing.T) {
 			DLogZ []float64   `json:"dlogZ_dlog_ell1_ell2_s2"`
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	in := o.Inputs
-	k, err := kernel.New("rbf", in.Ell, in.S2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.New("rbf", in.Ell, in.S2))(t)
 	constant := make([]float64, len(in.Points))
 	for i := range constant {
 		constant[i] = in.SN2
@@ -66,10 +62,7 @@ func TestLaplaceOracle(t *testing.T) {
 				}
 			}
 			duels := Duels{X: in.Points, Winner: in.Winner, Loser: in.Loser, Noise: c.noise}
-			res, err := Laplace(context.Background(), duels, c.link, k, LaplaceConfig{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := must.Get(Laplace(context.Background(), duels, c.link, k, LaplaceConfig{}))(t)
 			for i, f := range res.Mode {
 				near("mode", f, want.Mode[i], 1e-8)
 			}
@@ -88,10 +81,7 @@ func TestLaplaceOracle(t *testing.T) {
 			}
 			grad := make([]float64, 3)
 			hyper := Hyper{Lengthscales: in.Ell, OutputScale: in.S2}
-			value, err := LogEvidence(context.Background(), duels, c.link, "rbf", hyper, grad)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must.Get(LogEvidence(context.Background(), duels, c.link, "rbf", hyper, grad))(t)
 			near("log evidence", value, want.LogZ, 1e-8)
 			for j, v := range grad {
 				near("∂ log evidence", v, want.DLogZ[j], 1e-5)

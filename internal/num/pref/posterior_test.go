@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/internal/num/special"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestPosteriorGradients: every derivative of single points and pairs against central differences,
@@ -78,9 +79,7 @@ func TestJointIsThePairs(t *testing.T) {
 				}
 			}
 		}
-		if err := j.Sample(make([]float64, 3), rand.New(rand.NewPCG(1, 1))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, j.Sample(make([]float64, 3), rand.New(rand.NewPCG(1, 1))))
 	})
 }
 
@@ -119,10 +118,7 @@ func TestWinProbability(t *testing.T) {
 
 func TestPredictionsDoNotAllocate(t *testing.T) {
 	k := benchKernel(t)
-	res, err := Laplace(ctx, synthetic(t, 30, benchDim, 1), Probit, k, LaplaceConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must.Get(Laplace(ctx, synthetic(t, 30, benchDim, 1), Probit, k, LaplaceConfig{}))(t)
 	p, g := res.Posterior.NewPredictor(), NewPairGrad(benchDim)
 	x, y := []float64{.1, .2, .3, .4}, []float64{.5, .6, .7, .8}
 	if n := testing.AllocsPerRun(10, func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/optimize"
 	"github.com/campaignd/campaignd/internal/num/pref"
 	"github.com/campaignd/campaignd/internal/num/qmc"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // This file makes whole suggestions out of the parts, as a policy does: the duels so far, a
@@ -139,10 +140,7 @@ func unitCube(t testing.TB, d int) *optimize.Region {
 	for j := range upper {
 		upper[j] = 1
 	}
-	r, err := optimize.NewRegion(optimize.Box(lower, upper))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(optimize.NewRegion(optimize.Box(lower, upper)))(t)
 	return r
 }
 
@@ -220,10 +218,7 @@ const (
 // designs returns the designs that a search starts from.
 func (s *suggestion) designs(t testing.TB) [][]float64 {
 	t.Helper()
-	sobol, err := qmc.NewScrambled(suggestDim, s.seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sobol := must.Get(qmc.NewScrambled(suggestDim, s.seed))(t)
 	return append(sobol.Points(sobolStarts), s.duels.X...)
 }
 
@@ -265,10 +260,7 @@ func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResu
 		if rule == "RAEUBO" {
 			alpha = acquisition.DefaultAlpha
 		}
-		r, err := pref.Laplace(ctx, s.duels, pref.Probit, s.kernel, pref.LaplaceConfig{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(pref.Laplace(ctx, s.duels, pref.Probit, s.kernel, pref.LaplaceConfig{}))(t)
 		f, starts, region = s.pair(r.Posterior, alpha), s.pairs(starts, r.Posterior, alpha), s.cubes
 	default:
 		h, err := pref.Hallucinate(ctx, s.duels, pref.Probit, s.kernel, pref.HallucinateConfig{Seed: s.seed})
@@ -277,11 +269,8 @@ func (s *suggestion) suggest(t testing.TB, rule string) (optimize.MultiStartResu
 		}
 		f = s.one(h.Posterior, rule)
 	}
-	r, err := optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches,
-		Seed: s.seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(optimize.MultiStart(ctx, f, region, starts, optimize.MultiStartConfig{Searches: localSearches,
+		Seed: s.seed}))(t)
 	return r, f, region
 }
 
@@ -302,10 +291,7 @@ func TestSuggestionGradients(t *testing.T) {
 			if name == "EUBO" || name == "RAEUBO" {
 				dim *= 2
 			}
-			sobol, err := qmc.NewScrambled(dim, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sobol := must.Get(qmc.NewScrambled(dim, 3))(t)
 			grad := make([]float64, dim)
 			for _, x := range sobol.Points(50) {
 				if a, b := f(x, grad), f(x, nil); math.Abs(a-b) > 1e-12*(1+math.Abs(a)) {
@@ -337,15 +323,9 @@ func TestSearchBudget(t *testing.T) {
 			for seed := uint64(1); seed <= budgetSeeds; seed++ {
 				s := newSuggestion(t, []int{30, 80, 150}[seed%3], seed%2 == 0, seed)
 				found, f, region := s.suggest(t, rule)
-				sobol, err := qmc.NewScrambled(region.Dim(), seed+1000)
-				if err != nil {
-					t.Fatal(err)
-				}
-				large, err := optimize.MultiStart(context.Background(), f, region, sobol.Points(4096),
-					optimize.MultiStartConfig{Searches: 100, Seed: seed + 1000})
-				if err != nil {
-					t.Fatal(err)
-				}
+				sobol := must.Get(qmc.NewScrambled(region.Dim(), seed+1000))(t)
+				large := must.Get(optimize.MultiStart(context.Background(), f, region, sobol.Points(4096),
+					optimize.MultiStartConfig{Searches: 100, Seed: seed + 1000}))(t)
 				gap := (found.F - large.F) / math.Abs(large.F)
 				worst = max(worst, gap)
 				if gap > 0.01 {

@@ -1,6 +1,7 @@
 package qmc
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"testing"
 )
@@ -12,18 +13,9 @@ func TestNormals(t *testing.T) {
 		d      int
 		within float64 // of the moments of 512 draws; by chance 0.1 and more
 	}{{3, 0.02}, {MaxDim + 1, 0.25}} {
-		rows, err := Normals(c.d, 512, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := Normals(c.d, 512, 7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		other, err := Normals(c.d, 512, 8)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rows := must.Get(Normals(c.d, 512, 7))(t)
+		again := must.Get(Normals(c.d, 512, 7))(t)
+		other := must.Get(Normals(c.d, 512, 8))(t)
 		if rows[5][1] != again[5][1] || rows[5][1] == other[5][1] {
 			t.Errorf("%d dimensions: %v, again %v, by another seed %v", c.d, rows[5][1], again[5][1], other[5][1])
 		}

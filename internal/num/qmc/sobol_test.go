@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The first ten points in three dimensions, as Joe and Kuo publish them with their generator.
@@ -19,10 +20,7 @@ func TestPublishedPoints(t *testing.T) {
 		{0.875, 0.875, 0.125}, {0.625, 0.125, 0.875}, {0.125, 0.625, 0.375}, {0.1875, 0.3125, 0.9375},
 		{0.6875, 0.8125, 0.4375},
 	}
-	s, err := New(3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(3))(t)
 	for i, got := range s.Points(len(want)) {
 		if !slices.Equal(got, want[i]) {
 			t.Errorf("point %d = %v, want %v", i, got, want[i])
@@ -33,14 +31,8 @@ func TestPublishedPoints(t *testing.T) {
 // sequences returns the plain sequence in dim dimensions and a scrambled one.
 func sequences(t *testing.T, dim int, seed uint64) map[string]*Sobol {
 	t.Helper()
-	plain, err := New(dim)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scrambled, err := NewScrambled(dim, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(New(dim))(t)
+	scrambled := must.Get(NewScrambled(dim, seed))(t)
 	return map[string]*Sobol{"plain": plain, "scrambled": scrambled}
 }
 

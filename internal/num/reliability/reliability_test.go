@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestOracle compares densities, likelihoods and noise with values computed independently, to
@@ -38,9 +39,7 @@ func TestOracle(t *testing.T) {
 			Noise1     []float64          `json:"sig2_h1"`
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	in, want := o.Inputs, o.Results
 	close := func(what string, got, want, tol float64) {
 		t.Helper()
@@ -49,10 +48,7 @@ func TestOracle(t *testing.T) {
 		}
 	}
 	number := func(s string) float64 {
-		h, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(strconv.ParseFloat(s, 64))(t)
 		return h
 	}
 	for h, v := range want.NegLOO {
@@ -63,32 +59,20 @@ func TestOracle(t *testing.T) {
 		_, got := LeaveOneOut(in.Anchors, number(h))
 		close("slope of LOO at "+h, -got, v, 1e-10)
 	}
-	free, err := Bandwidth(in.Anchors, 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(Bandwidth(in.Anchors, 0, 0))(t)
 	close("bandwidth", free, want.HFree, 1e-8)
 	value, slope := LeaveOneOut(in.Anchors, free)
 	close("LOO there", -value, want.NegLOOFree, 1e-10)
 	close("slope there", slope, 0, 1e-10)
-	boxed, err := Bandwidth(in.Anchors, 1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	boxed := must.Get(Bandwidth(in.Anchors, 1, 2))(t)
 	close("bandwidth within the paper's bounds", boxed, want.HPaper, 1e-8)
 
 	for _, c := range []struct {
 		h        float64
 		q, noise []float64
 	}{{want.HFree, want.QFree, want.NoiseFree}, {1, want.Q1, want.Noise1}} {
-		q, err := NewDensity(in.Anchors, c.h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := NewMap(in.Anchors, Config{Level: in.A, Paper: true, Bandwidth: c.h})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(NewDensity(in.Anchors, c.h))(t)
+		m := must.Get(NewMap(in.Anchors, Config{Level: in.A, Paper: true, Bandwidth: c.h}))(t)
 		for i, x := range in.T {
 			close("density", q.At(x, nil), c.q[i], 1e-10)
 			close("noise", m.At(x, nil), c.noise[i], 1e-10)
@@ -109,14 +93,8 @@ func TestGradients(t *testing.T) {
 		d := len(anchors[0])
 		h := rapid.Float64Range(0.1, 2).Draw(t, "h")
 		x := rapid.SliceOfN(rapid.Float64Range(-0.2, 1.2), d, d).Draw(t, "x")
-		q, err := NewDensity(anchors, h)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ours, err := NewMap(anchors, Config{Level: 0.7, Bandwidth: h})
-		if err != nil {
-			t.Fatal(err)
-		}
+		q := must.Get(NewDensity(anchors, h))(t)
+		ours := must.Get(NewMap(anchors, Config{Level: 0.7, Bandwidth: h}))(t)
 		paper, err := NewMap(anchors, Config{Level: 0.7, Bandwidth: max(h, 0.4), Paper: true}) // above its floor
 		if err != nil {
 			t.Fatal(err)
@@ -154,10 +132,7 @@ func TestGradients(t *testing.T) {
 func TestBandwidthIsTheBest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		anchors := drawAnchors(t, 2)
-		h, err := Bandwidth(anchors, 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(Bandwidth(anchors, 0, 0))(t)
 		if h < DefaultLower || h > DefaultUpper {
 			t.Fatalf("bandwidth %v outside its bounds", h)
 		}
@@ -186,10 +161,7 @@ func TestFewAnchors(t *testing.T) {
 		{"the same twice", [][]float64{a, a}, DefaultLower, math.Exp(-4), 1},
 		{"the same five times", [][]float64{a, a, a, a, a}, DefaultLower, math.Exp(-4), 1},
 	} {
-		m, err := NewMap(c.anchors, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(NewMap(c.anchors, Config{}))(t)
 		grad := []float64{7, 7}
 		if v := m.At(a, grad); math.Abs(v-c.at) > 1e-12 || math.Abs(grad[0])+math.Abs(grad[1]) > 1e-12 {
 			t.Errorf("%s: noise at the anchor %v with gradient %v, want %v and 0", c.name, v, grad, c.at)
@@ -212,14 +184,8 @@ func TestMapLevels(t *testing.T) {
 			Level: rapid.Float64Range(0.01, 10).Draw(t, "level"), Strength: rapid.Float64Range(0.1, 8).Draw(t, "strength"),
 			Bandwidth: rapid.Float64Range(0.02, 2).Draw(t, "h"),
 		}
-		m, err := NewMap(anchors, cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
-		twice, err := NewMap(append(append([][]float64{}, anchors...), anchors...), cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(NewMap(anchors, cfg))(t)
+		twice := must.Get(NewMap(append(append([][]float64{}, anchors...), anchors...), cfg))(t)
 		least := math.Inf(1)
 		for _, a := range anchors {
 			v := m.At(a, nil)
@@ -242,10 +208,7 @@ func TestMapLevels(t *testing.T) {
 // a/10⁴, and is flat there.
 func TestFloor(t *testing.T) {
 	a := []float64{.5, .5, .5, .5}
-	m, err := NewMap([][]float64{a}, Config{Level: 2, Paper: true, Bandwidth: 0.02})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMap([][]float64{a}, Config{Level: 2, Paper: true, Bandwidth: 0.02}))(t)
 	grad := []float64{1, 1, 1, 1}
 	if v := m.At([]float64{.5, .5, .5, .51}, grad); v != 2e-4 || grad[3] != 0 {
 		t.Errorf("noise %v, gradient %v", v, grad)
@@ -278,10 +241,7 @@ func TestBadInput(t *testing.T) {
 }
 
 func TestNoAllocation(t *testing.T) {
-	m, err := NewMap([][]float64{{.1, .2}, {.3, .4}, {.8, .7}}, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMap([][]float64{{.1, .2}, {.3, .4}, {.8, .7}}, Config{}))(t)
 	x, grad := []float64{.5, .5}, make([]float64, 2)
 	if n := testing.AllocsPerRun(10, func() { m.At(x, grad) }); n != 0 {
 		t.Errorf("%v allocations", n)
@@ -295,10 +255,7 @@ func BenchmarkMap(b *testing.B) {
 		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1), math.Mod(.73*t, 1),
 			math.Mod(.19*t, 1)})
 	}
-	m, err := NewMap(anchors, Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := must.Get(NewMap(anchors, Config{}))(b)
 	x, grad := []float64{.5, .5, .5, .5}, make([]float64, 4)
 	for b.Loop() {
 		m.At(x, grad)
@@ -312,8 +269,6 @@ func BenchmarkBandwidth(b *testing.B) {
 		anchors = append(anchors, []float64{math.Mod(.37*t, 1), math.Mod(.61*t, 1)})
 	}
 	for b.Loop() {
-		if _, err := Bandwidth(anchors, 0, 0); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Bandwidth(anchors, 0, 0))(b)
 	}
 }

@@ -6,15 +6,13 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	"github.com/campaignd/campaignd/internal/num/sensitivity"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // total computes the index of each coordinate of a function on the unit cube.
 func total(t *testing.T, d, n int, f func(x []float64) float64) (indices []float64) {
 	t.Helper()
-	points, err := qmc.NewScrambled(d, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(qmc.NewScrambled(d, 1))(t)
 	line := sensitivity.Gauss(12)
 	along := make([][][]float64, d)
 	for range n {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"testing"
@@ -96,10 +97,7 @@ func TestReplacedNamesWhatLeadsAway(t *testing.T) {
 // TestReplacedCancelled: a cancelled explanation is an error.
 func TestReplacedCancelled(t *testing.T) {
 	data := synthetic(5, 2, 5, func(x []float64) float64 { return x[0] })
-	e, err := New(model(t, data, "rbf", .4, .4), data.X, Config{Replaced: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(model(t, data, "rbf", .4, .4), data.X, Config{Replaced: true}))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := e.Explain(ctx, data.X[:1], 1); !errors.Is(err, context.Canceled) {

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func near(t *testing.T, what string, got, want, tol float64) {
@@ -57,18 +58,13 @@ func TestOracle(t *testing.T) {
 			StochasticCode []float64 `json:"stochastic_std_emptycode"`
 		}
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &o))
 	in := o.Inputs
-	g, err := gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{
+	g := must.Get(gp.New(gp.Data{X: in.X, Y: in.Y}, "rbf", gp.Hyper{
 		Lengthscales: in.Ell,
 		OutputScale:  in.S2,
 		Noise:        in.Noise,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	cfg := Config{Regularization: in.Lambda / float64(len(in.X))}
 	got := explain(t, g, in.X, cfg, in.Xq, in.Beta)
 	cfg.EmptyIsMean = true
@@ -93,14 +89,8 @@ func TestOracle(t *testing.T) {
 
 func explain(t testing.TB, g *gp.GP, X [][]float64, cfg Config, points [][]float64, beta float64) []Explanation {
 	t.Helper()
-	e, err := New(g, X, cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := e.Explain(context.Background(), points, beta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(g, X, cfg))(t)
+	out := must.Get(e.Explain(context.Background(), points, beta))(t)
 	return out
 }
 
@@ -119,10 +109,7 @@ func synthetic(n, d int, seed uint64, f func(x []float64) float64) gp.Data {
 
 func model(t testing.TB, data gp.Data, name string, lengthscales ...float64) *gp.GP {
 	t.Helper()
-	g, err := gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.01})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.01}))(t)
 	return g
 }
 
@@ -224,18 +211,9 @@ func TestAxioms(t *testing.T) {
 		name := rapid.SampledFrom([]string{"rbf", "matern52", "matern32"}).Draw(t, "kernel")
 		lengthscales := rapid.SliceOfN(rapid.Float64Range(0.2, 2), d, d).Draw(t, "l")
 		lengthscales[0] = 1e9
-		g, err := gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.05})
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := New(g, data.X, Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := e.Explain(context.Background(), [][]float64{point.Draw(t, "at")}, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.05}))(t)
+		e := must.Get(New(g, data.X, Config{}))(t)
+		out := must.Get(e.Explain(context.Background(), [][]float64{point.Draw(t, "at")}, 2))(t)
 		for _, v := range []Values{out[0].Mean, out[0].SD, out[0].UCB} {
 			var sum float64
 			for _, phi := range v.Phi {
@@ -273,15 +251,9 @@ func TestPointsShareWorkOnly(t *testing.T) {
 
 // Law: a model whose kernel is not stationary is refused: values are of its lengthscales.
 func TestStationaryOnly(t *testing.T) {
-	k, err := kernel.Downsampling("rbf", []float64{1}, 1, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(kernel.Downsampling("rbf", []float64{1}, 1, 1, 1))(t)
 	data := gp.Data{X: [][]float64{{0, 1}, {1, 0.5}}, Y: []float64{0, 1}}
-	g, err := gp.NewWithKernel(context.Background(), data, k, 0.1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(gp.NewWithKernel(context.Background(), data, k, 0.1, 0))(t)
 	if _, err := New(g, data.X, Config{}); !errors.Is(err, ErrConfig) {
 		t.Errorf("%v, want %v", err, ErrConfig)
 	}
@@ -309,10 +281,7 @@ func TestTooManyParameters(t *testing.T) {
 	}
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	e, err := New(g, data.X, Config{Groups: groups})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(New(g, data.X, Config{Groups: groups}))(t)
 	if _, err := e.Explain(cancelled, data.X[:1], 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // measured returns n measurements of sources in turn, some missing, in two dimensions: all see a part of one smooth function,
@@ -61,23 +62,13 @@ func scale() Fidelity {
 // Law: the evidence is the one that the posterior of package gp has, which is computed in another way.
 func TestEvidenceIsThePosteriors(t *testing.T) {
 	data := measured(25, 3, 0.7, 1)
-	value, err := triple().LogMarginal(ctx, data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := triple().Posterior(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(triple().LogMarginal(ctx, data, nil))(t)
+	g := must.Get(triple().Posterior(ctx, data))(t)
 	near(t, "evidence of sources", value, g.LogMarginal(), 1e-9)
 
 	data = cut(25, 1)
-	if value, err = scale().LogMarginal(ctx, data, nil); err != nil {
-		t.Fatal(err)
-	}
-	if g, err = scale().Posterior(ctx, data); err != nil {
-		t.Fatal(err)
-	}
+	value = must.Get(scale().LogMarginal(ctx, data, nil))(t)
+	g = must.Get(scale().Posterior(ctx, data))(t)
 	near(t, "evidence of fidelities", value, g.LogMarginal(), 1e-9)
 }
 
@@ -95,9 +86,7 @@ func checkGradient(t *testing.T, grad []float64, value func(parameter int, step 
 func TestEvidenceGradient(t *testing.T) {
 	data := measured(30, 3, 0.7, 2)
 	grad := make([]float64, 2+6+3+1)
-	if _, err := triple().LogMarginal(ctx, data, grad); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(triple().LogMarginal(ctx, data, grad))(t)
 	checkGradient(t, grad, func(j int, step float64) float64 {
 		h := triple()
 		switch {
@@ -114,18 +103,13 @@ func TestEvidenceGradient(t *testing.T) {
 		default:
 			h.Mean += step
 		}
-		v, err := h.LogMarginal(ctx, data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(h.LogMarginal(ctx, data, nil))(t)
 		return v
 	})
 
 	data = cut(30, 2)
 	grad = make([]float64, 2+4+1)
-	if _, err := scale().LogMarginal(ctx, data, grad); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(scale().LogMarginal(ctx, data, grad))(t)
 	checkGradient(t, grad, func(j int, step float64) float64 {
 		h := scale()
 		if j == 6 {
@@ -133,10 +117,7 @@ func TestEvidenceGradient(t *testing.T) {
 		} else {
 			*[]*float64{&h.Lengthscales[0], &h.Lengthscales[1], &h.OutputScale, &h.C, &h.Delta, &h.Noise}[j] *= math.Exp(step)
 		}
-		v, err := h.LogMarginal(ctx, data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(h.LogMarginal(ctx, data, nil))(t)
 		return v
 	})
 }
@@ -151,10 +132,7 @@ func gauss(x, mu, sigma float64) float64 {
 // posterior is the log posterior density of sources, by hand.
 func (h ICM) posterior(t *testing.T, data Data) float64 {
 	t.Helper()
-	v, err := h.LogMarginal(ctx, data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(h.LogMarginal(ctx, data, nil))(t)
 	for _, l := range h.Lengthscales {
 		v += logNormal(l, math.Sqrt2+math.Log(2)/2, math.Sqrt(3))
 	}
@@ -170,10 +148,7 @@ func (h ICM) posterior(t *testing.T, data Data) float64 {
 // posterior is the log posterior density of fidelities, by hand.
 func (h Fidelity) posterior(t *testing.T, data Data) float64 {
 	t.Helper()
-	v, err := h.LogMarginal(ctx, data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(h.LogMarginal(ctx, data, nil))(t)
 	for _, l := range h.Lengthscales {
 		v += logNormal(l, math.Sqrt2+math.Log(2)/2, math.Sqrt(3))
 	}
@@ -185,10 +160,7 @@ func (h Fidelity) posterior(t *testing.T, data Data) float64 {
 // one, the mean's included; a fit gives the same bits again.
 func TestFitIsTheMaximum(t *testing.T) {
 	data := measured(40, 3, 0.8, 3)
-	h, res, err := FitICM(ctx, data, 3, FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, res := must.Get2(FitICM(ctx, data, 3, FitConfig{Seed: 1}))(t)
 	near(t, "log posterior of sources", res.LogPosterior, h.posterior(t, data), 1e-8)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range 600 {
@@ -216,10 +188,7 @@ func TestFitIsTheMaximum(t *testing.T) {
 	}
 
 	data = cut(40, 3)
-	f, res, err := FitFidelity(ctx, data, FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f, res := must.Get2(FitFidelity(ctx, data, FitConfig{Seed: 1}))(t)
 	near(t, "log posterior of fidelities", res.LogPosterior, f.posterior(t, data), 1e-8)
 	for i := range 600 {
 		size := []float64{0.003, 0.05, 0.5}[i%3]
@@ -239,10 +208,7 @@ func TestFitIsTheMaximum(t *testing.T) {
 // then helps to predict another, and how the sources are numbered does not matter.
 func TestSourcesAreLearned(t *testing.T) {
 	correlation := func(data Data) float64 {
-		h, _, err := FitICM(ctx, data, 2, FitConfig{Seed: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h, _ := must.Get2(FitICM(ctx, data, 2, FitConfig{Seed: 2}))(t)
 		return h.Correlation(0, 1)
 	}
 	if same := correlation(measured(50, 2, 1, 5)); !(same > 0.95) {
@@ -253,19 +219,13 @@ func TestSourcesAreLearned(t *testing.T) {
 	}
 
 	data := measured(40, 2, 0.9, 6)
-	h, res, err := FitICM(ctx, data, 2, FitConfig{Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h, res := must.Get2(FitICM(ctx, data, 2, FitConfig{Seed: 2}))(t)
 	exchanged := data
 	exchanged.Source = make([]float64, len(data.Source))
 	for i, s := range data.Source {
 		exchanged.Source[i] = 1 - s
 	}
-	back, res2, err := FitICM(ctx, exchanged, 2, FitConfig{Seed: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	back, res2 := must.Get2(FitICM(ctx, exchanged, 2, FitConfig{Seed: 2}))(t)
 	near(t, "log posterior of exchanged sources", res2.LogPosterior, res.LogPosterior, 1e-4)
 	near(t, "their correlation", back.Correlation(0, 1), h.Correlation(0, 1), 1e-2)
 
@@ -280,20 +240,14 @@ func TestSourcesAreLearned(t *testing.T) {
 		}
 		few.X, few.Source, few.Y = append(few.X, data.X[i]), append(few.Source, s), append(few.Y, data.Y[i])
 	}
-	with, err := h.Posterior(ctx, few)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(h.Posterior(ctx, few))(t)
 	alone := Data{}
 	for i, s := range few.Source {
 		if s == 1 {
 			alone.X, alone.Source, alone.Y = append(alone.X, few.X[i]), append(alone.Source, s), append(alone.Y, few.Y[i])
 		}
 	}
-	without, err := h.Posterior(ctx, alone)
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := must.Get(h.Posterior(ctx, alone))(t)
 	var squaresWith, squaresWithout float64
 	for i, s := range data.Source {
 		if s != 1 {
@@ -381,10 +335,7 @@ func (e expiring) Err() error {
 // Law: a fit that is called off, whenever, fails; it never returns what a shorter search has found.
 func TestFitCalledOff(t *testing.T) {
 	data := measured(8, 2, 0.5, 1)
-	want, _, err := FitICM(ctx, data, 2, FitConfig{Starts: 2, Searches: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(FitICM(ctx, data, 2, FitConfig{Starts: 2, Searches: 1}))(t)
 	for asked := 0; ; asked++ {
 		left := asked
 		got, _, err := FitICM(expiring{ctx, &left}, data, 2, FitConfig{Starts: 2, Searches: 1})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var ctx = context.Background()
@@ -23,9 +24,7 @@ func oracle(t *testing.T, name string, v any) {
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, v))
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -70,15 +69,9 @@ func TestICMOracle(t *testing.T) {
 			near(t, "B", v, in.B[s][u], 1e-12)
 		}
 	}
-	value, err := h.LogMarginal(ctx, data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	value := must.Get(h.LogMarginal(ctx, data, nil))(t)
 	near(t, "evidence", value, want.Evidence, 1e-9)
-	g, err := h.Posterior(ctx, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(h.Posterior(ctx, data))(t)
 	var points [][]float64
 	for _, x := range in.Xs {
 		for s := range in.Noise {
@@ -128,12 +121,9 @@ func TestFidelityOracle(t *testing.T) {
 			data.X, data.Source = append(data.X, x[:1]), append(data.Source, x[1])
 			data.Y = append(data.Y, sign*in.Y[i])
 		}
-		g, err := Fidelity{
+		g := must.Get(Fidelity{
 			Lengthscales: in.Ell, OutputScale: in.S2, C: in.C, Delta: in.Delta, Noise: in.Noise, Mean: sign * in.Mean,
-		}.Posterior(ctx, data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}.Posterior(ctx, data))(t)
 		return g
 	}
 	g := of(1)

@@ -3,6 +3,7 @@ package special
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"os"
 	"testing"
@@ -11,14 +12,9 @@ import (
 // The reference values, computed with 400 digits (mpmath) and rounded: φ, Φ, h and the Mills ratio from one tail to
 // the other.
 func TestTogetherAgainstHighPrecision(t *testing.T) {
-	data, err := os.ReadFile("testdata/normal.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/normal.json"))(t)
 	var cases []struct{ Z, PDF, CDF, H, Ratio, Rest float64 }
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &cases))
 	if len(cases) == 0 {
 		t.Fatal("there are no cases")
 	}

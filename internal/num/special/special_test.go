@@ -3,6 +3,7 @@ package special
 import (
 	"encoding/json"
 	"errors"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"math"
 	"os"
@@ -31,18 +32,13 @@ func TestAgainstHighPrecision(t *testing.T) {
 		"logh":  func(z float64) float64 { v, _ := LogH(z); return v },
 		"dlogh": func(z float64) float64 { _, d := LogH(z); return d },
 	}
-	data, err := os.ReadFile("testdata/reference.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("testdata/reference.json"))(t)
 	var cases []struct {
 		F    string  `json:"f"`
 		X    float64 `json:"x"`
 		Want float64 `json:"want"`
 	}
-	if err := json.Unmarshal(data, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &cases))
 	for _, c := range cases {
 		tol := 2e-14
 		if c.F == "lognormalcdf" && c.X > 1 {
@@ -97,9 +93,7 @@ func TestLogHOracle(t *testing.T) {
 			} `json:"log_h"`
 		} `json:"results"`
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	if len(oracle.Results.LogH) == 0 {
 		t.Fatal("the oracle holds no case")
 	}

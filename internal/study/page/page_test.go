@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/page"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // write runs a study and returns its page.
@@ -26,17 +27,11 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.New(t.Context(), file, simulate.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 	if spoil != nil {
 		spoil(s)
 	}
-	results, err := simulate.OpenResults(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(simulate.OpenResults(t.TempDir()))(t)
 	defer results.Close()
 	var failed *simulate.FailedError
 	if err := s.Run(context.Background(), simulate.Run{Results: results, Workers: 2}); err != nil &&
@@ -50,9 +45,7 @@ func write(t *testing.T, text string, spoil func(*simulate.Study)) string {
 		Date:    time.Unix(0, 0),
 	}
 	var one, two bytes.Buffer
-	if err := errors.Join(page.Write(&one, in), page.Write(&two, in)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(page.Write(&one, in), page.Write(&two, in)))
 	if !bytes.Equal(one.Bytes(), two.Bytes()) {
 		t.Error("equal inputs give other pages")
 	}

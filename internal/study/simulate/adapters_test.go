@@ -13,24 +13,17 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func storeTask(t *testing.T) (*Task, definition.Campaign) {
 	t.Helper()
-	def, err := studytest.Define("branin", 4, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 4, 6))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
-	file, err := studyfile.Parse("study.yaml",
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
+	file := must.Get(studyfile.Parse("study.yaml",
 		[]byte("name: s\nseeds: 1\ntasks: [{store: past}]\npolicies: {cobol: {next: lcb, trust: cobol}}\nexperts: {good: [{simulated: {accuracy: 2}}]}\n"),
-		studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+		studyfile.Options{}))(t)
 	s, err := New(t.Context(), file, Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 		return log, "branin", func() error { return nil }, nil
 	}})
@@ -66,10 +59,7 @@ func TestKnowerIsAReviewer(t *testing.T) {
 	several.Form, several.Scale = events.FormEstimate, events.ScaleOf(def.Objective, true)
 	humantest.Run(t, humantest.Env{
 		Open: func() humans.Reviewer {
-			reviewers, err := task.reviewers(def)
-			if err != nil {
-				t.Fatal(err)
-			}
+			reviewers := must.Get(task.reviewers(def))(t)
 			return reviewers["expert"]
 		},
 		Questions:   []humans.Question{question, other, pair, free, several},

@@ -19,15 +19,13 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the utilities of examples/candy.csv are those of Bradley and Terry's model: against a
 // random other sweet each wins its share of votes, less what their mean is above one half.
 func TestCandyUtilities(t *testing.T) {
-	f, err := os.Open(filepath.Join(examples, "candy.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(examples, "candy.csv")))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) != 86 {
@@ -35,14 +33,8 @@ func TestCandyUtilities(t *testing.T) {
 	}
 	var won, utility []float64
 	for _, row := range rows[1:] {
-		w, err := strconv.ParseFloat(row[len(row)-2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		u, err := strconv.ParseFloat(row[len(row)-1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(strconv.ParseFloat(row[len(row)-2], 64))(t)
+		u := must.Get(strconv.ParseFloat(row[len(row)-1], 64))(t)
 		won, utility = append(won, w/100), append(utility, u)
 	}
 	mean := 0.0
@@ -65,15 +57,9 @@ func TestCandyUtilities(t *testing.T) {
 // shortest runs a study of comparisons in its smallest form.
 func shortest(t *testing.T, path string) *simulate.Study {
 	t.Helper()
-	file, err := studyfile.Read(path, studyfile.Options{Seeds: studyfile.Seeds{First: 1, Count: 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(studyfile.Read(path, studyfile.Options{Seeds: studyfile.Seeds{First: 1, Count: 1}}))(t)
 	file.Comparisons = 9
-	s, err := simulate.New(t.Context(), file, simulate.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 	if ran, _ := runAll(t, s, t.TempDir(), 2); ran != len(s.Units) {
 		t.Errorf("ran %d campaigns of %d", ran, len(s.Units))
 	}
@@ -91,10 +77,7 @@ func TestCandyStudy(t *testing.T) {
 		}
 	}
 	// Those of the example are the same, and its expert knows them.
-	file, err := campaignfile.Read(builtin.Registry(), filepath.Join(examples, "candy.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Read(builtin.Registry(), filepath.Join(examples, "candy.yaml")))(t)
 	def := file.Definition
 	list := s.Units[len(s.Arms)].Definition.Candidates
 	if !reflect.DeepEqual(def.Candidates, list) {
@@ -132,33 +115,22 @@ func TestSushi(t *testing.T) {
 	}
 	folder := t.TempDir()
 	for name, text := range map[string]string{"sushi3.idata": items.String(), "sushi3b.5000.10.score": scores.String()} {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600))
 	}
-	script, err := filepath.Abs(filepath.Join(examples, "sushi.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(filepath.Abs(filepath.Join(examples, "sushi.py")))(t)
 	command := exec.CommandContext(t.Context(), python, script, ".")
 	command.Dir = folder
 	if out, err := command.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	f, err := os.Open(filepath.Join(folder, "sushi.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(filepath.Join(folder, "sushi.csv")))(t)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()
 	if err != nil || len(rows) != n+1 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
 	for i := 1; i+10 <= n; i++ {
-		a, err := strconv.ParseFloat(rows[i][5], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(strconv.ParseFloat(rows[i][5], 64))(t)
 		if b, err := strconv.ParseFloat(rows[i+10][5], 64); err != nil || !(a < b) {
 			t.Errorf("sushi %d has %g, and %d, which is liked better, %g (%v)", i-1, a, i+9, b, err)
 		}

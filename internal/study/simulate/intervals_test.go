@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/computed"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/quantity"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -77,45 +78,27 @@ type result struct {
 // add fits the first n results, and counts what both intervals say of the next ones, where these count, and of
 // compositions at random.
 func (l *leftOut) add(t *testing.T, task *Task, def definition.Campaign, kind string, n int, results []result, next bool) {
-	sp, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sp := must.Get(space.New(def))(t)
 	var x [][]float64
 	var y []float64
 	known := map[string]bool{}
 	encode := func(r result) {
-		u, err := sp.Encode(r.point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := must.Get(sp.Encode(r.point))(t)
 		x, y = append(x, u), append(y, r.value)
 	}
 	for _, r := range results[:n] {
-		key, err := sp.Key(r.point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(sp.Key(r.point))(t)
 		known[key] = true
 	}
-	points, err := sp.Sample(150, def.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(sp.Sample(150, def.Seed))(t)
 	rng := rand.New(rand.NewPCG(def.Seed, uint64(n)))
 	for _, p := range points {
-		key, err := sp.Key(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key := must.Get(sp.Key(p))(t)
 		if known[key] || len(x) == 100 {
 			continue
 		}
 		known[key] = true
-		value, err := task.Truth.Value(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		value := must.Get(task.Truth.Value(p))(t)
 		if def.Objective.Noise != nil {
 			value += *def.Objective.Noise * rng.NormFloat64()
 		}
@@ -139,13 +122,8 @@ func (l *leftOut) add(t *testing.T, task *Task, def definition.Campaign, kind st
 func fittedTo(t *testing.T, def definition.Campaign, results []result) *quantity.Model {
 	p := quantity.New()
 	apply := func(payload events.Payload) {
-		e, err := events.New(def.Name, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := p.Apply(e, payload); err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(def.Name, payload))(t)
+		must.Do(t, p.Apply(e, payload))
 	}
 	apply(&events.CampaignDefined{Definition: def})
 	for i, r := range results {
@@ -153,15 +131,9 @@ func fittedTo(t *testing.T, def definition.Campaign, results []result) *quantity
 			Actual: r.point, Objective: definition.Quantity{Name: def.Objective.Name, Unit: def.Objective.Unit, Value: r.value},
 		}})
 	}
-	fit, err := p.Fit(t.Context(), def.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(p.Fit(t.Context(), def.Seed))(t)
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &fit})
-	m, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(p.Model(t.Context()))(t)
 	return m
 }
 
@@ -190,47 +162,27 @@ func TestIntervalsHold(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := New(t.Context(), file, Environment{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(New(t.Context(), file, Environment{}))(t)
 		for _, u := range s.Units {
 			if s.Arms[u.Arm].Name != "lognei" {
 				continue
 			}
 			task, def := s.Tasks[u.Task], u.Definition
 			def.Budget.Experiments = 55
-			sp, err := space.New(def)
-			if err != nil {
-				t.Fatal(err)
-			}
-			points, err := sp.Design(definition.DesignSobol, slices.Max(sizes), def.Seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sp := must.Get(space.New(def))(t)
+			points := must.Get(sp.Design(definition.DesignSobol, slices.Max(sizes), def.Seed))(t)
 			var filling, campaign []result
 			for i, p := range points {
-				instrument, err := task.Instrument(def)
-				if err != nil {
-					t.Fatal(err)
-				}
+				instrument := must.Get(task.Instrument(def))(t)
 				id := events.ExperimentID(i + 1)
 				cmd := instruments.Command{ID: id, Campaign: def.Name, Experiment: id, Parameters: p, Replicate: 1}
-				if err := instrument.Start(t.Context(), cmd); err != nil {
-					t.Fatal(err)
-				}
-				outcome, err := instrument.Await(t.Context(), cmd)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, instrument.Start(t.Context(), cmd))
+				outcome := must.Get(instrument.Await(t.Context(), cmd))(t)
 				value, _ := computed.Value(&def, outcome.Measurement)
 				filling = append(filling, result{p, value.Value})
 			}
 			if whole != "" {
-				r, _, err := s.RunCampaign(t.Context(), task, def, events.Build{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				r, _ := must.Get2(s.RunCampaign(t.Context(), task, def, events.Build{}))(t)
 				for _, x := range r.Core().State().Experiments {
 					if x.Measurement != nil {
 						campaign = append(campaign, result{x.Parameters, x.Measurement.Objective.Value})

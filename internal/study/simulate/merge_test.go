@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // build is the program that runs the shards of these tests.
@@ -23,14 +24,9 @@ func runShard(t *testing.T, s *simulate.Study, folder string, i, n int, build ev
 	if !ok {
 		t.Fatalf("there is no shard %d/%d", i, n)
 	}
-	r, err := s.OpenShard(sh, folder, build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(s.Part(sh).Run(t.Context(), simulate.Run{Results: r, Workers: 2, Build: build}),
-		r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.OpenShard(sh, folder, build))(t)
+	must.Do(t, errors.Join(s.Part(sh).Run(t.Context(), simulate.Run{Results: r, Workers: 2, Build: build}),
+		r.Close()))
 }
 
 // merge merges the shards in the folder of a study, or the given folders, and
@@ -42,10 +38,7 @@ func merge(t *testing.T, s *simulate.Study, folder string, others ...string) (st
 	}
 	var folders []string
 	for _, other := range others {
-		found, err := simulate.FoldersOfShards(other)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(simulate.FoldersOfShards(other))(t)
 		folders = append(folders, found...)
 	}
 	r := open(t, folder)
@@ -56,10 +49,7 @@ func merge(t *testing.T, s *simulate.Study, folder string, others ...string) (st
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	return string(data)
 }
 
@@ -67,15 +57,10 @@ func read(t *testing.T, path string) string {
 // returns the file.
 func change(t *testing.T, study, from, to string) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(study, "shards", "*", "results.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob(filepath.Join(study, "shards", "*", "results.jsonl")))(t)
 	for _, file := range files {
 		if before := read(t, file); strings.Contains(before, from) {
-			if err := os.WriteFile(file, []byte(strings.Replace(before, from, to, 1)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(file, []byte(strings.Replace(before, from, to, 1)), 0o600))
 			return file
 		}
 	}
@@ -178,9 +163,7 @@ func TestMergeMissing(t *testing.T) {
 	runShard(t, s, folder, 2, 2, build)
 	torn := change(t, folder, `"seed":3`, `"seed":3`)
 	data := read(t, torn)
-	if err := os.WriteFile(torn, []byte(data[:len(data)-9]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(torn, []byte(data[:len(data)-9]), 0o600))
 	_, _, err := merge(t, s, folder)
 	var missing *simulate.MissingError
 	if !errors.As(err, &missing) || len(missing.Units) != 1 || missing.Total != 6 || missing.Of != 2 {
@@ -205,10 +188,7 @@ func TestMergeMissing(t *testing.T) {
 func TestMergeIncomplete(t *testing.T) {
 	s, folder := newStudy(t, small, simulate.Environment{}), t.TempDir()
 	runShard(t, s, folder, 1, 2, build)
-	folders, err := simulate.FoldersOfShards(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folders := must.Get(simulate.FoldersOfShards(folder))(t)
 	r := open(t, folder)
 	merged, err := s.Merge(r, folder, folders, true)
 	var missing *simulate.MissingError

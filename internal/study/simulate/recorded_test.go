@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the studies of examples/studies give, at their quick size, the experiments that
@@ -25,30 +26,17 @@ func TestRecordedStudies(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("recorded on amd64; other processors round sums of products otherwise")
 	}
-	recorded, err := os.ReadFile(filepath.Join("testdata", "quick.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	recorded := must.Get(os.ReadFile(filepath.Join("testdata", "quick.txt")))(t)
 	for line := range strings.Lines(string(recorded)) {
 		name, want, _ := strings.Cut(strings.TrimSpace(line), " ")
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("..", "..", "..", "examples", "studies", name+".yaml")
-			file, err := studyfile.Read(path, studyfile.Options{Size: "quick"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := simulate.New(t.Context(), file, simulate.Environment{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(studyfile.Read(path, studyfile.Options{Size: "quick"}))(t)
+			s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 			results := open(t, t.TempDir())
-			if err := s.Run(t.Context(), simulate.Run{Results: results, Workers: runtime.NumCPU()}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Run(t.Context(), simulate.Run{Results: results, Workers: runtime.NumCPU()}))
 			var csv bytes.Buffer
-			if err := s.Summarize(results).WriteExperiments(&csv); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, s.Summarize(results).WriteExperiments(&csv))
 			digest := sha256.Sum256(csv.Bytes())
 			if got := hex.EncodeToString(digest[:8]); got != want {
 				t.Errorf("its experiments have the digest %s, and had %s when they were recorded", got, want)

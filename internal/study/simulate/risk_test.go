@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const reliable = `name: reliable
@@ -31,18 +32,12 @@ func TestRisk(t *testing.T) {
 	r := open(t, folder)
 	task, _ := tasks.Lookup("hartmann3")
 	for _, u := range s.Units {
-		noise, err := simulated.NoiseOf(u.Definition.Experts[0], u.Definition)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noise := must.Get(simulated.NoiseOf(u.Definition.Experts[0], u.Definition))(t)
 		most := math.Inf(-1) // by a grid, with what a step of it can miss
 		for i := range 21 * 21 * 21 {
 			p := task.Point([]float64{float64(i%21) / 20, float64(i/21%21) / 20, float64(i/441) / 20})
 			value, _ := task.Value(p)
-			sigma, err := noise(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sigma := must.Get(noise(p))(t)
 			most = max(most, -value-simulate.RiskWeight*sigma)
 		}
 		before := math.Inf(-1)
@@ -84,14 +79,8 @@ func TestRiskOfRegret(t *testing.T) {
 	runAll(t, s, folder, 2)
 	task, _ := tasks.Lookup("hartmann3")
 	u := s.Units[0]
-	noise, err := simulated.NoiseOf(u.Definition.Experts[0], u.Definition)
-	if err != nil {
-		t.Fatal(err)
-	}
-	there, err := noise(task.Point(task.Best.At))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noise := must.Get(simulated.NoiseOf(u.Definition.Experts[0], u.Definition))(t)
+	there := must.Get(noise(task.Point(task.Best.At)))(t)
 	// Whatever was compared, nobody can be surer than where the noise is least.
 	least := math.Exp(-4) / 2
 	trajectory := open(t, folder).Get(u.Key).Trajectory

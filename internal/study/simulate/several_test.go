@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // pastFront is a study of the store of examples/electrolyte-tradeoff.yaml, shortened to 14
@@ -29,25 +30,17 @@ func pastFront(t *testing.T) *Study {
 	def := file.Definition
 	def.Budget.Experiments = 14
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
-	study, err := studyfile.Parse("study.yaml", []byte(`name: whatif
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
+	study := must.Get(studyfile.Parse("study.yaml", []byte(`name: whatif
 seeds: 2
 tasks: [{store: past, noises: {viscosity: 0.1}}]
 policies: {as it was: {}, random: random}
-`), studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(t.Context(), study, Environment{
+`), studyfile.Options{}))(t)
+	s := must.Get(New(t.Context(), study, Environment{
 		OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 			return log, def.Name, func() error { return nil }, nil
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	return s
 }
 
@@ -56,10 +49,7 @@ policies: {as it was: {}, random: random}
 func TestStoreOfATradeoff(t *testing.T) {
 	s := pastFront(t)
 	for _, u := range s.Units {
-		result, err := s.campaign(t.Context(), u, events.Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		result := must.Get(s.campaign(t.Context(), u, events.Build{}))(t)
 		want := ""
 		if u.Seed == 1 && u.Arm == 0 {
 			want = fromLog
@@ -89,20 +79,11 @@ func TestSurrogateOfSeveral(t *testing.T) {
 	}
 	instrumenttest.Run(t, instrumenttest.Env{Open: open, Definition: def, Points: []definition.Point{at(0.7), at(1.1)}, AllowUnjudged: true})
 
-	instrument, err := open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	truth, err := task.Truth.quantities(at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	instrument := must.Get(open(t.Context()))(t)
+	truth := must.Get(task.Truth.quantities(at(1)))(t)
 	want, _ := truth.Of("viscosity")
 	problem, _ := tasks.LookupTradeoff("electrolyte")
-	really, err := problem.Values(at(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	really := must.Get(problem.Values(at(1)))(t)
 	if math.Abs(want.Value/really[1]-1) > 0.1 {
 		t.Errorf("the model of 14 viscosities says %g at the middle of the space, where it is %g", want.Value, really[1])
 	}
@@ -111,13 +92,8 @@ func TestSurrogateOfSeveral(t *testing.T) {
 	for i := range n {
 		id := events.ExperimentID(i + 1)
 		cmd := instruments.Command{ID: id, Campaign: def.Name, Experiment: id, Parameters: at(1), Replicate: 1}
-		if err := instrument.Start(t.Context(), cmd); err != nil {
-			t.Fatal(err)
-		}
-		outcome, err := instrument.Await(t.Context(), cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, instrument.Start(t.Context(), cmd))
+		outcome := must.Get(instrument.Await(t.Context(), cmd))(t)
 		viscosity, _ := outcome.Measurement.Of("viscosity")
 		conductivity, _ := outcome.Measurement.Of("conductivity")
 		true1, _ := truth.Of("conductivity")
@@ -143,7 +119,7 @@ func TestSearchedValue(t *testing.T) {
 		"objective: {maximize: conductivity}\nconstraints_on_outcomes: [viscosity <= 1.2]":  7.537269406235588,
 		"objective: {minimize: viscosity}\nconstraints_on_outcomes: [conductivity >= 12.8]": 1.9817386705662434,
 	} {
-		file, err := campaignfile.Parse(builtin.Registry(), "electrolyte.yaml", []byte(`name: electrolyte
+		file := must.Get(campaignfile.Parse(builtin.Registry(), "electrolyte.yaml", []byte(`name: electrolyte
 parameters:
   - {name: lipf6, unit: mol/kg, min: 0.2, max: 2.1}
   - {name: ec, unit: kg/kg, min: 0.30, max: 0.52}
@@ -154,14 +130,8 @@ quantities:
   - {name: price, unit: EUR/kg, from: (30*0.15191*lipf6 + 1.5*ec + (1-ec)*(2-dmc))/(1+0.15191*lipf6)}
 budget: {experiments: 9}
 instrument: {simulated: {task: electrolyte}}
-`+sought+"\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		truth, err := truthOf(file.Definition, ofFunction(file.Definition, electrolyte), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+`+sought+"\n")))(t)
+		truth := must.Get(truthOf(file.Definition, ofFunction(file.Definition, electrolyte), 0))(t)
 		got, counts, err := truth.counts(truth.BestAt)
 		if err != nil || !counts || math.Abs(got-want) > 1e-3*want {
 			t.Errorf("%s: %g at %v (%t, %v), want %g", sought, got, truth.BestAt, counts, err, want)

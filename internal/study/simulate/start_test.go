@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/study/simulate"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const noisy = `name: noisy
@@ -42,24 +43,17 @@ func TestPeersAreCompared(t *testing.T) {
 					}
 					peer := *r
 					peer.Arm, peer.Key = "same", "same "+start.Key
-					line, err := json.Marshal(peer)
-					if err != nil {
-						t.Fatal(err)
-					}
+					line := must.Get(json.Marshal(peer))(t)
 					peers = append(append(peers, line...), '\n')
 					peer.Arm, peer.Key = "stale", "stale "+r.Key // of no start
-					if line, err = json.Marshal(peer); err != nil {
-						t.Fatal(err)
-					}
+					line = must.Get(json.Marshal(peer))(t)
 					peers = append(append(peers, line...), '\n')
 				}
 			}
 		}
 	}
 	other := t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "peers.jsonl"), peers, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(other, "peers.jsonl"), peers, 0o600))
 	runAll(t, s, other, 2)
 	summary := s.Summarize(open(t, other))
 	ratios := summary.Ratios

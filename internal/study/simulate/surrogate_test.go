@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const examples = "../../../examples"
@@ -34,10 +35,8 @@ func surrogate(t *testing.T, rows [][3]float64, kind, further string) *simulate.
 	for _, r := range rows {
 		text += fmt.Sprintf("%g,%g,%g\n", r[0], r[1], r[2])
 	}
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(`name: hill
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(text), 0o600))
+	file := must.Get(studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(`name: hill
 seeds: 1
 experiments: 12
 tasks:
@@ -46,14 +45,8 @@ tasks:
     parameters: [{name: a, min: 0, max: 2}, {name: b, min: 0, max: 10}]
     objective: {name: y, unit: V, goal: maximize}
     anchors: [{a: 1, b: 2}, {a: 0.5, b: 1}]
-`+further), studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := simulate.New(t.Context(), file, simulate.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`+further), studyfile.Options{}))(t)
+	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 	return s
 }
 
@@ -69,10 +62,7 @@ func TestNeighbors(t *testing.T) {
 			distance := func(r [3]float64) float64 { return math.Hypot((r[0]-a)/2, (r[1]-b)/10) }
 			slices.SortFunc(rows, func(r, s [3]float64) int { return cmp.Compare(distance(r), distance(s)) })
 			want := (rows[0][2] + rows[1][2] + rows[2][2] + rows[3][2]) / 4
-			v, err := truth.Value(place(a, b))
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(truth.Value(place(a, b)))(t)
 			if tie := distance(rows[4]) - distance(rows[3]); tie > 1e-9 && math.Abs(v-want) > 1e-12 {
 				t.Fatalf("at (%g, %g) it is %g, want %g", a, b, v, want)
 			}
@@ -84,7 +74,7 @@ func TestNeighbors(t *testing.T) {
 // are scikit-learn's (KNeighborsRegressor, 10 neighbors, on the unit cube), its extremes those
 // of a grid of 121³. Its worst is on a single point of the grid, and may be missed by a little.
 func TestNeighborsOfElectrolyte(t *testing.T) {
-	file, err := studyfile.Parse(filepath.Join(examples, "study.yaml"), []byte(`name: electrolyte
+	file := must.Get(studyfile.Parse(filepath.Join(examples, "study.yaml"), []byte(`name: electrolyte
 seeds: 1
 experiments: 4
 tasks:
@@ -93,14 +83,8 @@ tasks:
     parameters: [{name: lipf6, min: 0.2, max: 2.1}, {name: ec, min: 0.3, max: 0.52}, {name: dmc, min: 0, max: 1}]
     objective: {name: conductivity, goal: maximize}
     columns: {lipf6: lipf6 (mol/kg), ec: ec (kg/kg), conductivity: conductivity (mS/cm)}
-`+lcbOnly), studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := simulate.New(t.Context(), file, simulate.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`+lcbOnly), studyfile.Options{}))(t)
+	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 	truth := s.Tasks[0].Truth
 	for x, want := range map[[3]float64]float64{
 		{0.77, 0.388, 0.5}: 10.8121161694, {1.91, 0.322, 0.2}: 8.0307662373, {0.295, 0.509, 0.6}: 8.8669839765,

@@ -13,19 +13,14 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // read reads a study in a folder.
 func read(t *testing.T, folder, text string) *Study {
 	t.Helper()
-	file, err := studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(text), studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := New(t.Context(), file, Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(text), studyfile.Options{}))(t)
+	s := must.Get(New(t.Context(), file, Environment{}))(t)
 	return s
 }
 
@@ -48,9 +43,7 @@ const grid = `x,strength,cost,heat
 func studyOnGrid(t *testing.T, worst string) *Study {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "grid.csv"), []byte(grid), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "grid.csv"), []byte(grid), 0o600))
 	return read(t, folder, `name: grid
 seeds: 3
 experiments: 8
@@ -95,14 +88,8 @@ func TestFrontOfATable(t *testing.T) {
 		t.Fatalf("the greatest hypervolume is %+v, want %g, for certain", front, greatest)
 	}
 	for _, u := range s.Units {
-		r, _, err := s.RunCampaign(t.Context(), s.Tasks[0], u.Definition, events.Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		result, err := s.campaign(t.Context(), u, events.Build{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, _ := must.Get2(s.RunCampaign(t.Context(), s.Tasks[0], u.Definition, events.Build{}))(t)
+		result := must.Get(s.campaign(t.Context(), u, events.Build{}))(t)
 		var measured []float64
 		before, sum := 0.0, 0.0
 		for i, x := range r.Core().State().Experiments {
@@ -145,9 +132,7 @@ func TestBoundedAndComputed(t *testing.T) {
 		{"{name: value, maximize: strength / cost}", 1.5, 0.25, func(s, c float64) float64 { return s / c }},
 	} {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, "grid.csv"), []byte(grid), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(folder, "grid.csv"), []byte(grid), 0o600))
 		s := read(t, folder, fmt.Sprintf(`name: grid
 seeds: 2
 experiments: 8
@@ -169,10 +154,7 @@ base: {initial: {experiments: 2}}
 			t.Errorf("%s: what is too hot has %g and a regret of %g, %v", c.objective, hot, regret, err)
 		}
 		for _, u := range s.Units {
-			result, err := s.campaign(t.Context(), u, events.Build{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := must.Get(s.campaign(t.Context(), u, events.Build{}))(t)
 			best := c.worst
 			for i, step := range result.Trajectory {
 				if step.True != c.of(8, 1) { // that of x = 5 alone
@@ -200,10 +182,7 @@ func TestSearchedFront(t *testing.T) {
 		if known.Hypervolume != problem.Hypervolume || known.Searched {
 			t.Errorf("%s: %+v, want what is known", c.name, known)
 		}
-		searched, err := truthOf(s.Units[0].Definition, ofTradeoff(s.Units[0].Definition, problem), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		searched := must.Get(truthOf(s.Units[0].Definition, ofTradeoff(s.Units[0].Definition, problem), 0))(t)
 		found := searched.Front.Hypervolume / problem.Hypervolume
 		t.Logf("%s: %.5f", c.name, found)
 		if !(found >= c.least && found < 1.001) || !searched.Front.Searched {

@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: no input makes the reader or the composition of its campaigns panic or grow without
@@ -23,10 +24,7 @@ func FuzzStudyFile(f *testing.F) {
 		f.Fatal(files, err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(file))(f)
 		f.Add(data)
 	}
 	f.Add([]byte("a: &a [*a, *a]\nb: &b {<<: *b}\nc: !!binary x"))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -68,10 +69,7 @@ func TestRank(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		task, _ := Lookup(rapid.SampledFrom(Names()).Draw(r, "task"))
 		p := task.Point(sample(task, rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 0)), false))
-		v, err := task.Value(p)
-		if err != nil {
-			r.Fatal(err)
-		}
+		v := must.Get(task.Value(p))(r)
 		span := math.Abs(task.Worst.Value - task.Best.Value)
 		unclamped := 6*(v-task.Best.Value)/(task.Worst.Value-task.Best.Value) - 3
 		if math.Abs(unclamped) > 3+1e-9 || task.Regret(v) < -1e-9*span {
@@ -102,10 +100,7 @@ func TestMostOfAckleyIsRejected(t *testing.T) {
 	var mean float64
 	const n = 20000
 	for range n {
-		rank, err := task.Rank(task.Point(sample(task, rng, false)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rank := must.Get(task.Rank(task.Point(sample(task, rng, false))))(t)
 		mean += 1 / (1 + math.Exp(-rank)) / n
 	}
 	if math.Abs(mean-0.837) > 0.01 { // as measured; the sd of the estimate is below 0.003
@@ -122,9 +117,7 @@ func TestValueRefuses(t *testing.T) {
 		}
 	}
 	task := lookup(t, "mixture4")
-	if _, err := task.Value(good()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(task.Value(good()))(t)
 	for name, change := range map[string]func(definition.Point){
 		"missing":     func(p definition.Point) { delete(p, "ec") },
 		"unknown":     func(p definition.Point) { p["water"] = definition.Number(0) },
@@ -308,9 +301,7 @@ func TestCasteelAmisOracle(t *testing.T) {
 		}
 		Results map[string]struct{ M, Kappa []float64 }
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	n := 0
 	for salt, in := range oracle.Inputs {
 		for i, m := range oracle.Results[salt].M {
@@ -334,24 +325,16 @@ func TestElectrolyteAgainstTable(t *testing.T) {
 		t.Skip("the table is not on this machine:", err)
 	}
 	defer f.Close()
-	rows, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(csv.NewReader(f).ReadAll())(t)
 	task := lookup(t, "electrolyte")
 	var squares float64
 	n := 0
 	for _, row := range rows[1:] {
 		var x [4]float64
 		for i := range x {
-			if x[i], err = strconv.ParseFloat(row[i+1], 64); err != nil {
-				t.Fatal(err)
-			}
+			x[i] = must.Get(strconv.ParseFloat(row[i+1], 64))(t)
 		}
-		v, err := task.Value(task.Point(x[:3]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(task.Value(task.Point(x[:3])))(t)
 		squares += (v - x[3]) * (v - x[3])
 		n++
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // oracleNames are the problems as the oracle calls them.
@@ -47,9 +48,7 @@ func TestTradeoffsOracle(t *testing.T) {
 			Slack          [][]float64 `json:"slack_feasible_where_not_negative"`
 		}
 	}
-	if err := json.Unmarshal(data, &oracle); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(data, &oracle))
 	missing := maps.Clone(oracleNames)
 	for _, name := range TradeoffNames() {
 		problem, _ := LookupTradeoff(name)
@@ -59,9 +58,7 @@ func TestTradeoffsOracle(t *testing.T) {
 			}
 			goals := slices.Repeat([]bool{true}, len(want.Ref))
 			if string(want.Minimise) != "true" {
-				if err := json.Unmarshal(want.Minimise, &goals); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, json.Unmarshal(want.Minimise, &goals))
 			}
 			for i, p := range problem.Parameters {
 				if *p.Min != want.Lower[i] || *p.Max != want.Upper[i] {
@@ -154,10 +151,7 @@ func TestNoBoxIsGreaterThanTheHypervolume(t *testing.T) {
 			for i := range u {
 				u[i] = rng.Float64()
 			}
-			values, err := problem.Values(problem.At(u))
-			if err != nil {
-				t.Fatal(err)
-			}
+			values := must.Get(problem.Values(problem.At(u)))(t)
 			box := 1.0
 			for k, o := range problem.Objectives {
 				gain := o.Worst - values[k]
@@ -186,17 +180,11 @@ func TestElectrolyteTradeoffTrends(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 0))
 	for range 500 {
 		u := []float64{rng.Float64(), rng.Float64(), rng.Float64()}
-		at, err := problem.Values(problem.At(u))
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(problem.Values(problem.At(u)))(t)
 		for i, quantities := range [][]int{{1, 2}, {1}} { // by salt, by ethylene carbonate
 			more := slices.Clone(u)
 			more[i] = more[i] + (1-more[i])*rng.Float64()
-			then, err := problem.Values(problem.At(more))
-			if err != nil {
-				t.Fatal(err)
-			}
+			then := must.Get(problem.Values(problem.At(more)))(t)
 			for _, k := range quantities {
 				if more[i] > u[i] && then[k] <= at[k] {
 					t.Errorf("%s falls from %v at %v to %v at %v", problem.Objectives[k].Name, at[k], u, then[k], more)

@@ -3,6 +3,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/parser"
 	"go/token"
 	"os"
@@ -97,6 +98,7 @@ var may = []struct {
 	{"internal/tests/testinstrument", []string{"adapters/instruments/sdk", "events", "adapters", "internal/ground/clock"}},
 	{"internal/tests/chaos", []string{""}},
 	{"internal/tests/draws", nil},
+	{"internal/tests/must", nil},
 	{"internal/tests/killtest", []string{""}},
 	{"internal/tests/faults", []string{""}},
 	{"cmd", []string{""}},
@@ -146,10 +148,7 @@ func covers(allowed, imported string) bool {
 // Law: docs/packages.md names every package, or the folder of its kind: `policies/*`
 // stands for a package for each family.
 func TestMapIsComplete(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "docs", "packages.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "docs", "packages.md")))(t)
 	for folder := range packages(t) {
 		kind := path.Dir(folder) + "/*"
 		if !strings.Contains(string(text), "`"+folder+"`") && !strings.Contains(string(text), "`"+kind+"`") {
@@ -170,10 +169,7 @@ func packages(t *testing.T) map[string][]string {
 		}
 		found[folder] = append(found[folder], nil...)
 		for _, spec := range file.Imports {
-			imported, err := strconv.Unquote(spec.Path.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			imported := must.Get(strconv.Unquote(spec.Path.Value))(t)
 			if ours, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(found[folder], ours) {
 				found[folder] = append(found[folder], ours)
 			}
@@ -186,10 +182,7 @@ func packages(t *testing.T) map[string][]string {
 func TestDrawsAreFixed(t *testing.T) {
 	draws, fixed := make(map[string]bool), make(map[string]bool)
 	for _, name := range goFiles(t, true) {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 		dir := path.Dir(name)
 		draws[dir] = draws[dir] || strings.Contains(string(text), `"pgregory.net/rapid"`)
 		fixed[dir] = fixed[dir] || strings.Contains(string(text), "internal/tests/draws\"\n")

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -35,10 +36,7 @@ func TestOneWallClock(t *testing.T) {
 			continue
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, filepath.Join(root, path), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(set, filepath.Join(root, path), nil, parser.SkipObjectResolution))(t)
 		isNow := func(n ast.Node) bool {
 			s, ok := n.(*ast.SelectorExpr)
 			if !ok || s.Sel.Name != "Now" {
@@ -124,10 +122,7 @@ func TestTextIsReadInOnePlace(t *testing.T) {
 	raw := regexp.MustCompile(`\binput\.(Read|Open)\(`)
 	seen := make(map[string]bool)
 	for _, path := range goFiles(t, false) {
-		text, err := os.ReadFile(filepath.Join(root, path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, path)))(t)
 		if raw.Match(text) {
 			if seen[path] = true; readers[path] == "" {
 				t.Errorf("%s reads a file as it is: use input.ReadText, or say in the table why not", path)

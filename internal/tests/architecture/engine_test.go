@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -25,10 +26,7 @@ func TestEngineIsPure(t *testing.T) {
 			continue
 		}
 		set := token.NewFileSet()
-		file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(parser.ParseFile(set, path, nil, parser.SkipObjectResolution))(t)
 		for _, imported := range file.Imports {
 			switch imported.Path.Value {
 			case `"sync"`, `"sync/atomic"`, `"os"`, `"net"`:

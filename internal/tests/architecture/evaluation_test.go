@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -17,7 +18,7 @@ import (
 // the language leaves open whether d is read before it is filled: another compiler may
 // return an empty decision.
 func TestResultsAreReadAfterTheyAreFilled(t *testing.T) {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -39,10 +40,7 @@ func TestResultsAreReadAfterTheyAreFilled(t *testing.T) {
 			return true
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // filledWhileRead reports whether one of several results is a variable whose address

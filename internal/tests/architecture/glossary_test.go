@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -56,10 +57,7 @@ func TestNoNewClauses(t *testing.T) {
 func eachFile(t *testing.T, visit func(name, text string)) {
 	t.Helper()
 	for _, name := range goFiles(t, false) {
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 		if !strings.HasPrefix(string(text), "// Code generated ") {
 			visit(name, string(text))
 		}
@@ -70,7 +68,7 @@ func eachFile(t *testing.T, visit func(name, text string)) {
 // others.
 func goFiles(t *testing.T, tests bool) (paths []string) {
 	t.Helper()
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -87,9 +85,6 @@ func goFiles(t *testing.T, tests bool) (paths []string) {
 		name, err := filepath.Rel(root, path)
 		paths = append(paths, filepath.ToSlash(name))
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return paths
 }

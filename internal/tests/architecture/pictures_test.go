@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,10 +10,7 @@ import (
 
 // Law: each picture that README.md names is there, and small enough to travel with every clone.
 func TestPicturesAreSmall(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "README.md")))(t)
 	named := regexp.MustCompile(`!\[[^\]]+\]\(([^)]+)\)`).FindAllSubmatch(text, -1)
 	if len(named) == 0 {
 		t.Fatal("README.md shows nothing")

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/importer"
 	"go/token"
 	"go/types"
@@ -75,10 +76,7 @@ func public(t *testing.T, patterns ...string) []*types.Package {
 	args := append([]string{"list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}} {{.DepOnly}}"}, patterns...)
 	list := exec.Command("go", args...)
 	list.Dir = root
-	out, err := list.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(list.Output())(t)
 	files := make(map[string]string)
 	var paths []string
 	for line := range strings.Lines(string(out)) {
@@ -96,10 +94,7 @@ func public(t *testing.T, patterns ...string) []*types.Package {
 	})
 	var all []*types.Package
 	for _, path := range paths {
-		p, err := compiled.Import(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(compiled.Import(path))(t)
 		all = append(all, p)
 	}
 	return all

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -26,7 +27,7 @@ var knowPebble = map[string]string{
 // with an events.Store, so that another database is one package more and no change
 // elsewhere.
 func TestStoresAreOpenedInOnePlace(t *testing.T) {
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -62,8 +63,5 @@ func TestStoresAreOpenedInOnePlace(t *testing.T) {
 			}
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -32,24 +33,15 @@ func TestNobodyElseSaysCommands(t *testing.T) {
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(os.ReadFile(path))(t)
 			set := token.NewFileSet()
-			f, err := parser.ParseFile(set, path, text, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(parser.ParseFile(set, path, text, parser.SkipObjectResolution))(t)
 			ast.Inspect(f, func(n ast.Node) bool {
 				literal, ok := n.(*ast.BasicLit)
 				if !ok || literal.Kind != token.STRING {
 					return true
 				}
-				value, err := strconv.Unquote(literal.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				value := must.Get(strconv.Unquote(literal.Value))(t)
 				if commandLine.MatchString(value) {
 					t.Errorf("%s says %q", set.Position(literal.Pos()), value)
 				}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var only = flag.Uint64("chaos.seed", 0, "the one seed to live through")
@@ -110,13 +111,8 @@ func TestJudge(t *testing.T) {
 			s := core.State()
 			further := &events.ExperimentRequested{Experiment: events.ExperimentID(len(s.Experiments) + 1),
 				Parameters: s.Experiments[0].Parameters, Origin: events.OriginPolicy, Replicate: 1}
-			e, err := events.New("sobol", further)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := l.book.Append(ctx, "sobol", s.Sequence, e); err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(events.New("sobol", further))(t)
+			must.Get(l.book.Append(ctx, "sobol", s.Sequence, e))(t)
 		}, "of a budget of"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,16 +137,12 @@ func TestResultWhileTheDeviceIsAsked(t *testing.T) {
 		l := &Life{world: w, book: newBook(w.Definition.Name), store: make(chan struct{}, 1), covered: newCoverage()}
 		l.device = newDevice(w, l.book)
 		defined := events.CampaignDefined{Definition: w.Definition, Instance: "chaos"}
-		if err := engine.Define(t.Context(), l.book, defined, "person:op", time.Now(), ""); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, engine.Define(t.Context(), l.book, defined, "person:op", time.Now(), ""))
 		held := &lease{life: l}
 		runner := l.program(&fuse{book: l.book, left: -1})
 		runner.Instrument = l.device.instrument()
 		runner.Lock = func(instruments.Description) (drive.Lease, error) { return held, nil }
-		if err := runner.Start(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, runner.Start(t.Context()))
 		ended := make(chan error, 1)
 		ctx, end := context.WithCancel(t.Context())
 		go func() { ended <- runner.Run(ctx) }()

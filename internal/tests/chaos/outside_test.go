@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -256,10 +257,7 @@ func (y *try) open() {
 
 // core is the campaign as it stands.
 func (y *try) core() *engine.Core {
-	core, err := engine.Load(y.ctx, builtin.Registry(), y.log, "outside")
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	core := must.Get(engine.Load(y.ctx, builtin.Registry(), y.log, "outside"))(y.t)
 	return core
 }
 
@@ -339,10 +337,7 @@ func (y *try) begin(without bool) {
 // is answered by "can't tell". It is false where the campaign has ended.
 func (y *try) further(n int) bool {
 	for n > 0 {
-		s, err := y.runner.Suggest(y.ctx)
-		if err != nil {
-			y.t.Fatal(err)
-		}
+		s := must.Get(y.runner.Suggest(y.ctx))(y.t)
 		if s.Ended {
 			return false
 		}
@@ -370,10 +365,7 @@ func (y *try) String() string {
 // judge holds all that is named as good to what lies within.
 func (y *try) judge() {
 	y.t.Helper()
-	summary, err := y.core().Summarize(y.ctx)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	summary := must.Get(y.core().Summarize(y.ctx))(y.t)
 	s := y.core().State()
 	within := func(what, experiment string) {
 		y.t.Helper()
@@ -445,10 +437,7 @@ func TestOutsideIsNoBest(t *testing.T) {
 // audit holds the log to what this program makes of it, and returns what came of it.
 func (y *try) audit() decisions.Report {
 	y.t.Helper()
-	report, err := decisions.Audit(y.ctx, builtin.Registry(), y.log, "outside", events.Build{}, nil)
-	if err != nil {
-		y.t.Fatal(err)
-	}
+	report := must.Get(decisions.Audit(y.ctx, builtin.Registry(), y.log, "outside", events.Build{}, nil))(y.t)
 	for _, m := range report.Mismatches {
 		y.t.Errorf("%s: %+v", y, m)
 	}
@@ -509,10 +498,7 @@ func TestAstrayIsNotAskedForAgain(t *testing.T) {
 		y.begin(false)
 		asked := make(map[string]bool)
 		for range 5 {
-			s, err := y.runner.Suggest(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(y.runner.Suggest(t.Context()))(t)
 			x := s.Experiments[0]
 			if key := fmt.Sprint(x.Parameters); asked[key] {
 				t.Errorf("%s: %v is asked for again", y, x.Parameters)

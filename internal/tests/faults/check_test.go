@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -26,13 +27,8 @@ func rows(t testing.TB, s *pgtest.Server) map[string][]row {
 		from cd_event join cd_head using (store) order by store, position`) {
 		var r row
 		var store, text string
-		if _, err := fmt.Sscan(line, &store, &r.position, &r.sequence, &r.campaign, &text); err != nil {
-			t.Fatal(err)
-		}
-		record, err := hex.DecodeString(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(line, &store, &r.position, &r.sequence, &r.campaign, &text))(t)
+		record := must.Get(hex.DecodeString(text))(t)
 		e, err := events.DecodeRecord(record)
 		if err != nil {
 			t.Fatalf("the record at position %d of %s: %v", r.position, store, err)

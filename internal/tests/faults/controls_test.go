@@ -2,6 +2,7 @@ package faults
 
 import (
 	"encoding/json"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,10 +58,7 @@ func mustLose(t *testing.T, s setting, trials ...fault) {
 // self is this program.
 func self(t *testing.T) string {
 	t.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := must.Get(os.Executable())(t)
 	return program
 }
 
@@ -114,10 +112,7 @@ func overlaid(t *testing.T, rules ...[]edit) []string {
 		return nil
 	}
 	dir := t.TempDir()
-	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs("../../.."))(t)
 	source := func(file string) string {
 		if !strings.Contains(file, "/") {
 			file = "events/pglog/" + file
@@ -128,10 +123,7 @@ func overlaid(t *testing.T, rules ...[]edit) []string {
 	for _, rule := range rules {
 		for _, e := range rule {
 			if texts[e.file] == "" {
-				content, err := os.ReadFile(source(e.file))
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := must.Get(os.ReadFile(source(e.file)))(t)
 				texts[e.file] = string(content)
 			}
 			if strings.Count(texts[e.file], e.old) != 1 {
@@ -144,18 +136,11 @@ func overlaid(t *testing.T, rules ...[]edit) []string {
 	overlay.Replace = make(map[string]string)
 	for file, text := range texts {
 		changed := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(changed, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(changed, []byte(text), 0o644))
 		overlay.Replace[source(file)] = changed
 	}
-	content, err := json.Marshal(overlay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(json.Marshal(overlay))(t)
 	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(list, content, 0o644))
 	return []string{"-overlay", list}
 }

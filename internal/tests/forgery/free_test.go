@@ -8,14 +8,12 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: docs/audit.md lists what only a checkpoint shows, and nothing else.
 func TestWhatOnlyACheckpointShows(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/audit.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../../docs/audit.md"))(t)
 	_, section, _ := strings.Cut(string(page), "## What only a checkpoint shows")
 	var want, got []string
 	for _, f := range slices.Concat(forgery.Free, forgery.FreeMoves) {

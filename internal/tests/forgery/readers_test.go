@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/exchange"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/report"
 )
@@ -35,9 +36,7 @@ func goldenLogs(t *testing.T) map[string][]events.Event {
 	}
 	logs := make(map[string][]events.Event)
 	for _, path := range paths {
-		if logs[path], err = forgery.Read(path); err != nil {
-			t.Fatal(err)
-		}
+		logs[path] = must.Get(forgery.Read(path))(t)
 	}
 	return logs
 }
@@ -66,10 +65,7 @@ func once(list []forgery.Forgery, changes []string) (some []forgery.Forgery) {
 func TestReadersSurvive(t *testing.T) {
 	draws := rand.New(rand.NewPCG(1, 2))
 	for path, all := range goldenLogs(t) {
-		list, err := forgery.Of(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(forgery.Of(all))(t)
 		list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
 			_, err := events.Decode(f.Event)
 			return err != nil
@@ -91,10 +87,7 @@ func TestReadersSurvive(t *testing.T) {
 // readers make something: of campaigns that seek one quantity, several and what is preferred.
 func TestReadersSurviveDefinitions(t *testing.T) {
 	for path, all := range goldenLogs(t) {
-		list, err := forgery.Of(all[:1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		list := must.Get(forgery.Of(all[:1]))(t)
 		t.Run(filepath.Join(filepath.Base(filepath.Dir(path)), filepath.Base(path)), func(t *testing.T) {
 			t.Parallel()
 			list = slices.DeleteFunc(list, func(f forgery.Forgery) bool { return !strings.HasPrefix(f.Path, "definition/") })

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -49,15 +50,9 @@ func signInIfAsked() {
 // living returns the process IDs of the instrument's lives that go on.
 func living(t *testing.T, bench string) (pids []int) {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(bench, livesName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(filepath.Join(bench, livesName)))(t)
 	for _, entry := range entries {
-		f, err := os.Open(filepath.Join(bench, livesName, entry.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Open(filepath.Join(bench, livesName, entry.Name())))(t)
 		pid, err := strconv.Atoi(entry.Name())
 		if err == nil && syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) == syscall.EWOULDBLOCK {
 			pids = append(pids, pid)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -165,17 +166,10 @@ func (s *suite) newCampaign(t *testing.T, seed int) *campaignRun {
 	}
 	c.bench = filepath.Join(dir, "bench")
 	for _, d := range []string{filepath.Dir(c.store), filepath.Join(c.bench, livesName), filepath.Join(dir, "tmp")} {
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o777))
 	}
-	text, err := campaignFile(s.scenario, seed, c.bench)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(c.file, text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(campaignFile(s.scenario, seed, c.bench))(t)
+	must.Do(t, os.WriteFile(c.file, text, 0o666))
 	t.Cleanup(func() { c.bury(t) })
 	return c
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine/control"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // build builds campaignd.
@@ -68,9 +69,7 @@ func (c *campaignRun) start(t *testing.T) *life {
 		}
 	}
 	l.cmd.Stdout, l.cmd.Stderr = l.stdout, l.stderr
-	if err := l.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.cmd.Start())
 	go func() {
 		_ = l.cmd.Wait()
 		close(l.exited)

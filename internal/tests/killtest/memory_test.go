@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -45,15 +46,10 @@ func (c *campaignRun) loseMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	case 1:
-		files, err := filepath.Glob(filepath.Join(ledger, "*.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		files := must.Get(filepath.Glob(filepath.Join(ledger, "*.jsonl")))(t)
 		for _, file := range files {
 			if info, err := os.Stat(file); err == nil && c.rng.IntN(2) == 0 {
-				if err := os.Truncate(file, c.rng.Int64N(info.Size()+1)); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Truncate(file, c.rng.Int64N(info.Size()+1)))
 			}
 		}
 	case 2:

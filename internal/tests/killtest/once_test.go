@@ -23,6 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -276,9 +277,7 @@ func countedOnce(t *testing.T, binary string, requests int, place string) {
 		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: place}
 	}
 	for _, d := range []string{c.servers[0].folder(), c.servers[1].folder(), filepath.Join(dir, "tmp")} {
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o777))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute+time.Duration(requests)*100*time.Millisecond)
 	defer cancel()
@@ -296,9 +295,7 @@ func countedOnce(t *testing.T, binary string, requests int, place string) {
 	names := []string{"driven", "halted"} // one with a loop, one without
 	for _, name := range names {
 		path := "/api/v1/campaigns?run=" + fmt.Sprint(name == "driven")
-		if err := c.servers[0].ask(ctx, "POST", path, "application/yaml", counted(name), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, c.servers[0].ask(ctx, "POST", path, "application/yaml", counted(name), nil))
 	}
 
 	jobs := make(chan asked)
@@ -400,15 +397,9 @@ func (c *callers) stores() (addresses []string) {
 	if !store.InDatabase(c.place) {
 		return []string{c.place}
 	}
-	d, err := store.OpenDatabase(c.place)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	d := must.Get(store.OpenDatabase(c.place))(c.t)
 	defer d.Close()
-	rows, err := d.Stores(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	rows := must.Get(d.Stores(c.t.Context()))(c.t)
 	for _, row := range rows {
 		addresses = append(addresses, store.In(c.place, row.Name))
 	}
@@ -425,10 +416,7 @@ func (c *callers) count() map[string]int {
 }
 
 func (c *callers) countIn(address string, counts map[string]int) {
-	log, err := store.Open(address, store.Options{ReadOnly: true})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	log := must.Get(store.Open(address, store.Options{ReadOnly: true}))(c.t)
 	defer log.Close()
 	for e, err := range log.Read(c.t.Context(), 0) {
 		if err != nil {
@@ -439,9 +427,7 @@ func (c *callers) countIn(address string, counts map[string]int) {
 			counts[e.Campaign]++
 		case events.KindNoteAdded:
 			var note struct{ Text string }
-			if err := json.Unmarshal(e.Data, &note); err != nil {
-				c.t.Fatal(err)
-			}
+			must.Do(c.t, json.Unmarshal(e.Data, &note))
 			counts[note.Text]++
 		}
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -199,18 +200,10 @@ func TestServeKilled(t *testing.T) {
 	s := &served{t: t, binary: build(t), dir: t.TempDir()}
 	bench := filepath.Join(s.dir, "bench")
 	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp"), filepath.Join(bench, livesName)} {
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o777))
 	}
-	device, err := campaignFile(scenario{bench: &testinstrument.Options{Resume: true}}, 1, bench)
-	if err != nil {
-		t.Fatal(err)
-	}
-	simulated, err := campaignFile(scenario{}, 2, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	device := must.Get(campaignFile(scenario{bench: &testinstrument.Options{Resume: true}}, 1, bench))(t)
+	simulated := must.Get(campaignFile(scenario{}, 2, ""))(t)
 	files := map[string]string{
 		"killed": string(device), // by a device, and nobody is asked
 		"model":  strings.Replace(string(simulated), "name: killed", "name: model", 1),
@@ -267,10 +260,7 @@ instrument: manual
 	for name := range files {
 		s.check(name)
 	}
-	acts, err := testinstrument.Acts(bench)
-	if err != nil {
-		t.Fatal(err)
-	}
+	acts := must.Get(testinstrument.Acts(bench))(t)
 	for command, n := range acts {
 		if n != 1 {
 			t.Errorf("%s was performed %d times", command, n)
@@ -338,32 +328,20 @@ func TestSharedKilled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x736861726564)) // "shared"
 	s := &served{t: t, binary: build(t), dir: t.TempDir()}
 	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp")} {
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(d, 0o777))
 	}
 	lab := "instruments:\n  bench: {process: {command: [\"true\"]}, capacity: 3}\n"
-	if err := os.WriteFile(filepath.Join(s.folder(), "lab.yaml"), []byte(lab), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(s.folder(), "lab.yaml"), []byte(lab), 0o600))
 	const experiments = 8
 	names := []string{"left", "middle", "right"}
 	files := make(map[string]string)
 	for _, name := range names {
 		bench := filepath.Join(s.dir, name)
-		if err := os.MkdirAll(filepath.Join(bench, livesName), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		settings, err := testinstrument.Config(testinstrument.Options{
+		must.Do(t, os.MkdirAll(filepath.Join(bench, livesName), 0o777))
+		settings := must.Get(testinstrument.Config(testinstrument.Options{
 			Dir: bench, Latency: definition.Duration(sharing), Real: true, Resume: true, Room: filepath.Join(s.dir, "room"),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		command, err := json.Marshal(settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
+		command := must.Get(json.Marshal(settings))(t)
 		files[name] = fmt.Sprintf(`
 name: %s
 parameters: [{name: x, min: 0, max: 1}]
@@ -409,10 +387,7 @@ instrument: {lab: bench, process: %s}
 	t.Logf("%d kills", made)
 	for _, name := range names {
 		s.check(name)
-		acts, err := testinstrument.Acts(filepath.Join(s.dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		acts := must.Get(testinstrument.Acts(filepath.Join(s.dir, name)))(t)
 		if n := acts["!"]; n > 0 {
 			t.Errorf("%s met another campaign at the device, %d times", name, n)
 		}

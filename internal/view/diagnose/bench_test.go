@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -123,10 +124,7 @@ func (b *bench) view() policies.View {
 // returns it.
 func diagnosis(t testing.TB, v policies.View) Diagnosis {
 	t.Helper()
-	d, err := Run(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Run(t.Context(), v))(t)
 	if _, err := json.Marshal(d); err != nil { // no NaN, no infinity
 		t.Error(err)
 	}
@@ -199,10 +197,7 @@ func electrolyte(t testing.TB, seed uint64) (definition.Campaign, func(definitio
 			Parameters: task.Parameters,
 			Objective:  task.Objective,
 		}, func(p definition.Point) float64 {
-			y, err := task.Value(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			y := must.Get(task.Value(p))(t)
 			return y
 		}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // A model of data that are really drawn from its prior is good, on ten seeds.
@@ -238,10 +239,7 @@ func TestOf(t *testing.T) {
 		b := newBench(t, def)
 		return b.measure(b.points(15), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil)
 	}
-	first, err := json.Marshal(made().diagnosis())
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(json.Marshal(made().diagnosis()))(t)
 	second, err := json.Marshal(made().diagnosis())
 	if err != nil || string(first) != string(second) {
 		t.Errorf("two diagnoses of equal logs differ, %v", err)
@@ -268,9 +266,7 @@ func BenchmarkOf(b *testing.B) {
 				return truth(p) + 0.27*rng.NormFloat64()
 			}).fit(nil).view()
 			for b.Loop() {
-				if _, err := Run(b.Context(), v); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Run(b.Context(), v))(b)
 			}
 		})
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -34,20 +35,11 @@ func mixture() definition.Campaign {
 // holds with equality.
 func TestMixtureDirections(t *testing.T) {
 	def := mixture()
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(space.New(def))(t)
 	f := NewFrame(&def, s)
-	points, err := s.Sample(200, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(s.Sample(200, 7))(t)
 	rapid.Check(t, func(t *rapid.T) {
-		x, err := s.Encode(points[rapid.IntRange(0, len(points)-1).Draw(t, "point")])
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(s.Encode(points[rapid.IntRange(0, len(points)-1).Draw(t, "point")]))(t)
 		i := rapid.IntRange(0, 3).Draw(t, "varied")
 		var fixed []int
 		if j := rapid.IntRange(0, 3).Draw(t, "fixed"); j != i {
@@ -102,19 +94,10 @@ func TestLeastDirection(t *testing.T) {
 		Terms:  map[string]float64{"ec": 1, "dmc": -1},
 		Equals: pointer(0.0),
 	}
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(space.New(def))(t)
 	f := NewFrame(&def, s)
-	points, err := s.Sample(1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x, err := s.Encode(points[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(s.Sample(1, 3))(t)
+	x := must.Get(s.Encode(points[0]))(t)
 	dir, how, ok := f.Direction(x, 0)
 	if !ok || how != Least {
 		t.Fatalf("no direction of least length")

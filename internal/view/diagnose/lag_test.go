@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
 
@@ -42,10 +43,7 @@ func (c lagSeries) evidence(t *testing.T, seed uint64) (evidence float64, compar
 		for i, par := range task.Parameters {
 			p[par.Name] = definition.Number(*par.Min + u[i]*(*par.Max-*par.Min))
 		}
-		y, err := task.Value(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := must.Get(task.Value(p))(t)
 		return y
 	}
 	anywhere := func() []float64 {
@@ -106,10 +104,7 @@ func (c lagSeries) evidence(t *testing.T, seed uint64) (evidence float64, compar
 		rng.Shuffle(len(batch), func(i, j int) { batch[i], batch[j] = batch[j], batch[i] })
 	}
 	def := &definition.Campaign{Model: definition.Model{Kernel: m.Fit.Kernel}}
-	evidence, compared, err := lagOfSeries(t.Context(), def, m, order)
-	if err != nil {
-		t.Fatal(err)
-	}
+	evidence, compared = must.Get2(lagOfSeries(t.Context(), def, m, order))(t)
 	return evidence, compared
 }
 

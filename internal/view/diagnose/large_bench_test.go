@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // BenchmarkLarge diagnoses campaigns of many measurements whose model is fitted already,
@@ -18,9 +19,7 @@ func BenchmarkLarge(b *testing.B) {
 			}).fit(nil).view()
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Run(b.Context(), view); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Run(b.Context(), view))(b)
 			}
 		})
 	}

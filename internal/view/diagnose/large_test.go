@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/quantity"
 )
@@ -93,9 +94,7 @@ func TestDiagnosisIsCalledOff(t *testing.T) {
 	const all = 1 << 30
 	for name, v := range map[string]policies.View{"few": many(t, 20), "more": many(t, 160)} {
 		asked := all
-		if _, err := Run(polled{t.Context(), &asked}, v); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Run(polled{t.Context(), &asked}, v))(t)
 		times := all - asked
 		for at := range 8 {
 			left := at * (times - 1) / 7

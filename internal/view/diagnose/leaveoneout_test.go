@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/gp"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // replicated is a bench with compositions measured once and three times.
@@ -78,15 +79,9 @@ func TestBlindIsBruteForce(t *testing.T) {
 					own = append(own, k)
 				}
 			}
-			fitted, err := all.without(part).fit(t.Context(), def.Model, m.Fit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			fitted := must.Get(all.without(part).fit(t.Context(), def.Model, m.Fit))(t)
 			predict := func(h gp.Hyper) (mean, variance float64) {
-				rest, err := gp.New(fitted.data(all.without(own)), def.Model.Kernel, h)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rest := must.Get(gp.New(fitted.data(all.without(own)), def.Model.Kernel, h))(t)
 				mean, sd := rest.Posterior(m.X[own[0]])
 				return mean, sd*sd + h.Noise/float64(len(own))
 			}
@@ -121,15 +116,12 @@ func TestSampleIsTheModels(t *testing.T) {
 		v := b.measure(b.points(12), func(_ int, p definition.Point) float64 { return truth(p) }).fit(nil).view()
 		f := v.Objective().Fit
 		data := refit{shift: f.Shift, scale: f.Scale}.data(sampleOf(v.Campaign.Definition, v.Objective()))
-		g, err := gp.New(data, f.Kernel, gp.Hyper{
+		g := must.Get(gp.New(data, f.Kernel, gp.Hyper{
 			Lengthscales: f.Lengthscales,
 			OutputScale:  f.OutputScale,
 			Noise:        f.Noise,
 			Mean:         -f.Mean,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		_, mean, sd := g.LeaveOneOut()
 		left := leftOutOf(v.Objective())
 		for i, row := range left.seen(v.Objective()).Rows {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/diagnose"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -48,18 +49,12 @@ func several(t *testing.T, n int, own float64) policies.View {
 // says what they give: noise is standard normal.
 func measuring(t *testing.T, source string, n int, gives func(salt, noise float64) []definition.Quantity) policies.View {
 	t.Helper()
-	file, err := campaignfile.Parse(builtin.Registry(), "several.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(campaignfile.Parse(builtin.Registry(), "several.yaml", []byte(source)))(t)
 	log := memlog.New()
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: file.Definition}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "several")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "several"))(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i := range n {
 		salt := math.Mod(0.618*float64(i), 1)
@@ -74,14 +69,8 @@ func measuring(t *testing.T, source string, n int, gives func(salt, noise float6
 			t.Fatal(err)
 		}
 	}
-	read, err := core.Read(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := read.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	read := must.Get(core.Read(t.Context()))(t)
+	v := must.Get(read.View(t.Context()))(t)
 	return v
 }
 
@@ -129,10 +118,7 @@ func TestErrorsThatGoTogether(t *testing.T) {
 		own  float64
 		want bool
 	}{{24, 0, true}, {24, 1, false}, {12, 0, false}} {
-		d, err := diagnose.Run(t.Context(), several(t, c.n, c.own))
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(diagnose.Run(t.Context(), several(t, c.n, c.own)))(t)
 		if found := len(d.Correlations) > 0; found != c.want {
 			t.Errorf("of %d with errors of their own of %v: %+v", c.n, c.own, d.Correlations)
 			continue

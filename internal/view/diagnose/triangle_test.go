@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -15,23 +16,14 @@ import (
 func TestTriangle(t *testing.T) {
 	def := mixture()
 	def.Constraints[0].Terms["emc"] = 2 // counts twice
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(space.New(def))(t)
 	f := NewFrame(&def, s)
 	if got := f.Mixtures(); len(got) != 1 || len(got[0]) != 4 {
 		t.Fatalf("the mixtures are %v", got)
 	}
-	points, err := s.Sample(50, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	points := must.Get(s.Sample(50, 7))(t)
 	rapid.Check(t, func(t *rapid.T) {
-		x, err := s.Encode(rapid.SampledFrom(points).Draw(t, "point"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(s.Encode(rapid.SampledFrom(points).Draw(t, "point")))(t)
 		of := rapid.Permutation([]int{0, 1, 2, 3}).Draw(t, "components")
 		held := of[3]
 		tri, ok := f.Triangle(x, [3]int(of[:3]))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/diagnose"
 )
 
@@ -47,10 +48,7 @@ func TestSoughtQuantityThatNeverCame(t *testing.T) {
 	v := measuring(t, tradedFile, 8, func(salt, noise float64) []definition.Quantity {
 		return []definition.Quantity{{Name: "yield", Value: 5 + 3*salt}, {Name: "dust", Value: noise}}
 	})
-	d, err := diagnose.Run(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(diagnose.Run(t.Context(), v))(t)
 	f := found(d, diagnose.MissingQuantity)
 	if f == nil || d.Verdict != diagnose.Unusable || !strings.Contains(d.Headline, "waste is missing in all 8 measured experiments") {
 		t.Errorf("it is %s: %s %+v", d.Verdict, d.Headline, d.Findings)
@@ -75,10 +73,7 @@ func TestFormulaWithoutFiniteValue(t *testing.T) {
 		}
 		return []definition.Quantity{{Name: "yield", Value: yield}, {Name: "waste", Value: 1}}
 	})
-	d, err := diagnose.Run(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(diagnose.Run(t.Context(), v))(t)
 	if d.Valueless == nil || len(d.Valueless.NotFinite) != 3 || len(d.Valueless.Missing) != 0 {
 		t.Fatalf("it lists %+v", d.Valueless)
 	}

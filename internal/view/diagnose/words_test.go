@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/space"
@@ -76,10 +77,7 @@ func TestCoordinatesOfAFrame(t *testing.T) {
 			map[string]float64{"size": 1, "charge": 2}, map[string]float64{"size": 3, "charge": 0})},
 		{Name: "y", Min: pointer(-1.0), Max: pointer(1.0)},
 	}}
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(space.New(def))(t)
 	f := NewFrame(&def, s)
 	for i, want := range []int{0, 3, 4, 6} {
 		if got := f.Coordinate(i); got != want {
@@ -110,10 +108,7 @@ func TestFreeDirections(t *testing.T) {
 		def  definition.Campaign
 		want int
 	}{"one": {one, 1}, "two that sum to one": {two, 1}, "a mixture of four": {mixture(), 3}} {
-		s, err := space.New(c.def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(space.New(c.def))(t)
 		if got := NewFrame(&c.def, s).free(); got != c.want {
 			t.Errorf("%s: %d directions are free, want %d", name, got, c.want)
 		}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/figure"
 	"github.com/campaignd/campaignd/internal/view/plot"
 )
@@ -228,10 +229,7 @@ func TestEndsApart(t *testing.T) {
 	place := regexp.MustCompile(`<text [^>]*y="([-0-9.]+)"[^>]*>line \d`)
 	var heights []float64
 	for _, m := range place.FindAllStringSubmatch(draw(figure.Page{}, 12), -1) {
-		y, err := strconv.ParseFloat(m[1], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		y := must.Get(strconv.ParseFloat(m[1], 64))(t)
 		heights = append(heights, y)
 	}
 	if len(heights) != 12 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -38,10 +39,7 @@ func TestWhatPeopleDid(t *testing.T) {
 	}
 	h, story := new(history), view.NewStory(&c.def)
 	for reason, payload := range acts {
-		e, err := events.New(c.def.Name, payload)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New(c.def.Name, payload))(t)
 		e.Actor, e.Time = "person:ada", time.Now()
 		h.act(e, view.Line{Time: e.Time, Entry: story.Entry(e, payload)}, payload)
 		if n := len(h.acts); n == 0 || h.acts[n-1].Reason != reason || h.acts[n-1].Actor != "ada" ||

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: under a bound, each point of the best posterior mean is the best by the model that a campaign
@@ -42,9 +43,7 @@ func TestProgressKeepsTheBounds(t *testing.T) {
 			}
 			core := engine.NewCore(builtin.Registry())
 			each := func(events.Event, events.Payload) error { return nil }
-			if err := core.Follow(t.Context(), trial.log, "electrolyte", e.Sequence-1, each); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, core.Follow(t.Context(), trial.log, "electrolyte", e.Sequence-1, each))
 			summary, err := core.Summarize(t.Context())
 			if err != nil || summary.BestByModel == nil {
 				t.Fatalf("%+v, %v", summary, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view/figure"
 	"github.com/campaignd/campaignd/policies/answers"
 )
@@ -133,10 +134,7 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 		if err != nil || len(all) == 0 {
 			t.Fatalf("%s: %d slices, %v", name, len(all), err)
 		}
-		p, err := h.model.Predict(h.summary.BestByModel.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(h.model.Predict(h.summary.BestByModel.Parameters))(t)
 		for _, s := range all {
 			if got := interpolate(s.X, s.Mean,
 				s.Best); math.Abs(got-p.Mean) > 0.02*math.Abs(p.Mean) { // between two of 61 samples
@@ -152,15 +150,12 @@ func TestSlicesPassThroughTheBest(t *testing.T) {
 // changes.
 func TestFiguresFollowATheme(t *testing.T) {
 	c := newTrial(t, electrolyte(8)).run(nil)
-	groups, err := Figures(t.Context(), Input{
+	groups := must.Get(Figures(t.Context(), Input{
 		Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name, Store: "x",
 	}, figure.Page{
 		Palette: figure.Classes,
 		Link:    func(id string) string { return "/of/" + id },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	literal := regexp.MustCompile(`style=|="#[0-9a-fA-F]+"|rgb\(|href="#`)
 	drawn := map[string]bool{}
 	for _, g := range groups {

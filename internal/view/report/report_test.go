@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/space"
 )
 
@@ -28,10 +29,7 @@ type document struct {
 
 func parse(t *testing.T, text string) document {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(text)))(t)
 	return document{t, root}
 }
 
@@ -220,14 +218,8 @@ func TestEveryState(t *testing.T) {
 // somePoint is a composition of a campaign's space.
 func somePoint(t *testing.T, def definition.Campaign, seed uint64) definition.Point {
 	t.Helper()
-	s, err := space.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	points, err := s.Sample(1, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(space.New(def))(t)
+	points := must.Get(s.Sample(1, seed))(t)
 	return points[0]
 }
 
@@ -483,12 +475,10 @@ func large(t testing.TB) *trial {
 func BenchmarkWriteLarge(b *testing.B) {
 	c := large(b)
 	for b.Loop() {
-		if err := Write(b.Context(), &bytes.Buffer{}, Input{
+		must.Do(b, Write(b.Context(), &bytes.Buffer{}, Input{
 			Registry: builtin.Registry(),
 			Log:      c.log,
 			Campaign: c.def.Name,
-		}); err != nil {
-			b.Fatal(err)
-		}
+		}))
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what the models were found to say already is taken where it is of the campaign as
@@ -16,10 +17,7 @@ func TestShownIsTaken(t *testing.T) {
 		t.Helper()
 		in := Input{Registry: builtin.Registry(), Log: c.log, Campaign: c.def.Name}
 		in.Shown.Keep(at, engine.Summary{Bests: engine.Bests{BestByModel: &engine.ModelBest{Experiment: "e99"}}})
-		h, err := read(t.Context(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(read(t.Context(), in))(t)
 		return h.summary.BestByModel
 	}
 	if best := found(now.core.Revision()); best == nil || best.Experiment != "e99" {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/examples"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -53,10 +54,7 @@ func TestGallery(t *testing.T) {
 	}
 	for _, e := range examples.Gallery() {
 		s.sent("/begin", pressed(e.Name))
-		c, err := s.lab.Campaign(e.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.lab.Campaign(e.Name))(t)
 		s.until(c, "a first result", func(state *campaign.State) bool {
 			for range state.Results() {
 				return true
@@ -77,10 +75,7 @@ func TestGallery(t *testing.T) {
 // visit asks for a page and returns where it leads, without following it.
 func (s *site) visit(path string) (int, string, string) {
 	s.t.Helper()
-	r, err := http.NewRequest(http.MethodGet, s.server.URL+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodGet, s.server.URL+path, nil))(s.t)
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text
 }
@@ -145,10 +140,7 @@ func TestFromATable(t *testing.T) {
 			t.Fatalf("it leads to %s", location)
 		}
 	}
-	c, err := s.lab.Campaign("mine")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.lab.Campaign("mine"))(t)
 	s.until(c, "a suggestion", func(state *campaign.State) bool { return len(state.Experiments) > 7 })
 	c.Read(func(core *engine.Core) {
 		for i, x := range core.State().Experiments {
@@ -173,10 +165,7 @@ func TestFromATable(t *testing.T) {
 // fieldsOf are the fields of a form as a browser would send it.
 func fieldsOf(t *testing.T, page, action string) url.Values {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(t)
 	has := func(n *html.Node, name string) bool {
 		return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == name })
 	}

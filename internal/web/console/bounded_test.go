@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/report"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -47,18 +48,12 @@ type given struct {
 // without one of those of which a bounded quantity is missing and the other is within its bound.
 func (s *site) bestByHand(c *lab.Campaign, maximize bool) (ids []string, experiments []given) {
 	s.t.Helper()
-	log, err := c.Log()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	log := must.Get(c.Log())(s.t)
 	for e, err := range events.ReadCampaign(s.t.Context(), log, c.Name(), 0) {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(s.t)
 		switch p := payload.(type) {
 		case *events.ExperimentRequested:
 			experiments = append(experiments, given{failed: true})
@@ -139,9 +134,7 @@ func TestEveryPlaceHasTheSameBestWithinBounds(t *testing.T) {
 func (s *site) submit(c *lab.Campaign, r engine.Request) {
 	s.t.Helper()
 	r.Actor = "person:ada"
-	if _, err := c.Submit(s.t.Context(), r); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(c.Submit(s.t.Context(), r))(s.t)
 }
 
 // page is a page that must be there, with its entities read.
@@ -184,10 +177,7 @@ func (s *site) placesAgree(c *lab.Campaign, maximize bool, said map[int]*engine.
 	}
 
 	// The headline, and the course as the API has it.
-	log, err := c.Timeline(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(c.Timeline(t.Context()))(t)
 	var course *view.Course
 	var headline *engine.Best
 	var byModel *engine.ModelBest
@@ -218,9 +208,7 @@ func (s *site) placesAgree(c *lab.Campaign, maximize bool, said map[int]*engine.
 			Best  *float64
 		}
 	}
-	if err := json.Unmarshal([]byte(s.page("/compare/data?c="+c.Name())), &series); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(s.page("/compare/data?c="+c.Name())), &series))
 	for i, p := range series[0].Points {
 		is("comparison", i, p.Best)
 		if p.Leads != (best[i] == p.ID) {
@@ -274,15 +262,10 @@ func (s *site) placesAgree(c *lab.Campaign, maximize bool, said map[int]*engine.
 	}
 
 	// The report, and the curve of the best by the model.
-	events, err := c.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := must.Get(c.Log())(t)
 	in := report.Input{Registry: builtin.Registry(), Log: events, Campaign: c.Name(), Store: c.Store()}
 	var out bytes.Buffer
-	if err := report.Write(t.Context(), &out, in); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, report.Write(t.Context(), &out, in))
 	written := regexp.MustCompile(`(?s)best measured\s*</(?:text|tspan)>.*?>([-−0-9.]+)<`).FindStringSubmatch(out.String())
 	switch {
 	case first == n:
@@ -298,10 +281,7 @@ func (s *site) placesAgree(c *lab.Campaign, maximize bool, said map[int]*engine.
 			t.Errorf("the report has %s for the best, and by hand it is %v (%s)", written[1], last, best[n-1])
 		}
 	}
-	believed, err := report.BestBelieved(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	believed := must.Get(report.BestBelieved(t.Context(), in))(t)
 	if byModel == nil != (len(believed) == 0) {
 		t.Errorf("the headline has %+v by the model, the curve %+v", byModel, believed)
 	} else if byModel != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -23,9 +24,7 @@ func (s *site) upload(path string, form url.Values, file string) (int, string, s
 	var body bytes.Buffer
 	parts := multipart.NewWriter(&body)
 	for name := range form {
-		if err := parts.WriteField(name, form.Get(name)); err != nil {
-			s.t.Fatal(err)
-		}
+		must.Do(s.t, parts.WriteField(name, form.Get(name)))
 	}
 	part, err := parts.CreateFormFile("file", "old.csv")
 	if err == nil {
@@ -37,10 +36,7 @@ func (s *site) upload(path string, form url.Values, file string) (int, string, s
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	r, err := http.NewRequest(http.MethodPost, s.server.URL+path, &body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodPost, s.server.URL+path, &body))(s.t)
 	r.Header.Set("Content-Type", parts.FormDataContentType())
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -64,10 +65,7 @@ func TestDeviceIsAborted(t *testing.T) {
 		"policy: eubo\nbudget: {comparisons: 12}\nexperts: [{name: ada, terminal: {}}]\n")
 	device := ""
 	called := func(name string) (off int, status campaign.Status) {
-		c, err := s.lab.Campaign(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.lab.Campaign(name))(t)
 		c.Read(func(core *engine.Core) {
 			off = len(core.State().BeingCalledOff())
 			status = core.State().Status

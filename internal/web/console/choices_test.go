@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -178,10 +179,7 @@ func TestRowsAreShownBefore(t *testing.T) {
 		t.Errorf("of the first experiments it is said: %+v", seen.First)
 	}
 	s.sent("/new", file)
-	c, err := s.lab.Campaign("my-campaign")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.lab.Campaign("my-campaign"))(t)
 	s.until(c, "a suggestion", func(state *campaign.State) bool { return len(state.Experiments) > 6 })
 	c.Read(func(core *engine.Core) {
 		if x := core.State().Experiments[6]; x.Origin != events.OriginPolicy {

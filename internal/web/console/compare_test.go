@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -111,26 +112,18 @@ func TestCompare(t *testing.T) {
 // bytes.
 func TestStaticFilesArePacked(t *testing.T) {
 	s := serve(t, 0)
-	want, err := os.ReadFile("static/d3.min.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(os.ReadFile("static/d3.min.js"))(t)
 	for _, accepts := range []string{"gzip, br", "gzip;q=0", "identity"} {
 		r, _ := http.NewRequest(http.MethodGet, s.server.URL+"/static/d3.min.js", nil)
 		r.Header.Set("Accept-Encoding", accepts)
-		answer, err := http.DefaultTransport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultTransport.RoundTrip(r))(t)
 		var body io.Reader = answer.Body
 		packed := answer.Header.Get("Content-Encoding") == "gzip"
 		if packed != (accepts == "gzip, br") || !strings.HasPrefix(answer.Header.Get("Content-Type"), "text/javascript") {
 			t.Errorf("to %q: %v", accepts, answer.Header)
 		}
 		if packed {
-			if body, err = gzip.NewReader(answer.Body); err != nil {
-				t.Fatal(err)
-			}
+			body = must.Get(gzip.NewReader(answer.Body))(t)
 		}
 		got, err := io.ReadAll(body)
 		if err != nil || !bytes.Equal(got, want) {

@@ -28,6 +28,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/console"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -105,34 +106,22 @@ func (s *site) do(r *http.Request) (int, http.Header, string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
-	answer, err := s.client.Do(r.WithContext(ctx))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer := must.Get(s.client.Do(r.WithContext(ctx)))(s.t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(s.t)
 	return answer.StatusCode, answer.Header, string(text)
 }
 
 func (s *site) get(path string) (int, string) {
 	s.t.Helper()
-	r, err := http.NewRequest(http.MethodGet, s.server.URL+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodGet, s.server.URL+path, nil))(s.t)
 	status, _, text := s.do(r)
 	return status, text
 }
 
 func (s *site) post(path string, form url.Values) (int, string, string) {
 	s.t.Helper()
-	r, err := http.NewRequest(http.MethodPost, s.server.URL+path, strings.NewReader(form.Encode()))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodPost, s.server.URL+path, strings.NewReader(form.Encode())))(s.t)
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text
@@ -152,10 +141,7 @@ func (s *site) begin(source string) *lab.Campaign {
 	s.t.Helper()
 	location := s.sent("/new", url.Values{"source": {source}})
 	name, _ := url.PathUnescape(strings.TrimSuffix(strings.TrimPrefix(location, "/campaigns/"), "?said=begun"))
-	c, err := s.lab.Campaign(name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	c := must.Get(s.lab.Campaign(name))(s.t)
 	return c
 }
 
@@ -213,10 +199,7 @@ func (s *site) asked(c *lab.Campaign, form events.Form) campaign.Question {
 // events reads a campaign's events of a kind.
 func (s *site) events(c *lab.Campaign, kind events.Kind) (all []events.Event) {
 	s.t.Helper()
-	log, err := c.Log()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	log := must.Get(c.Log())(s.t)
 	for e, err := range events.ReadCampaign(s.t.Context(), log, c.Name(), 0) {
 		if err != nil {
 			s.t.Fatal(err)
@@ -231,10 +214,7 @@ func (s *site) events(c *lab.Campaign, kind events.Kind) (all []events.Event) {
 // hidden are the hidden fields of the first form of a page that is sent to a path.
 func (s *site) hidden(page, action string) url.Values {
 	s.t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(s.t)
 	values := url.Values{}
 	for form := range root.Descendants() {
 		if form.Data != "form" || attribute(form, "action") != action {
@@ -275,10 +255,7 @@ func (s *site) answer(c *lab.Campaign, q campaign.Question, form url.Values) eve
 	s.sent(path, all)
 	s.until(c, "has the answer", func(st *campaign.State) bool { return st.Question(q.ID).Status == campaign.Answered })
 	for _, e := range s.events(c, events.KindQuestionAnswered) {
-		payload, err := events.Decode(e)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		payload := must.Get(events.Decode(e))(s.t)
 		if p := payload.(*events.QuestionAnswered); p.Question == q.ID {
 			if e.Actor != "person:ada" {
 				s.t.Errorf("%s was answered by %s", q.ID, e.Actor)
@@ -393,10 +370,7 @@ func TestTwoExperts(t *testing.T) {
 	if len(answered) != 1 || len(contested) != 1 || len(s.events(c, events.KindQuestionSuperseded)) != 0 {
 		t.Fatalf("%d answers, %d beside", len(answered), len(contested))
 	}
-	payload, err := events.Decode(contested[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(contested[0]))(t)
 	if p := payload.(*events.QuestionContested); p.Counts != answered[0].ID || p.Took < 3 || p.Shown == nil {
 		t.Errorf("beside %s stands %+v", answered[0].ID, p)
 	}
@@ -437,9 +411,7 @@ func TestTwoExperts(t *testing.T) {
 	second.sent(path, form)
 	s.until(c, "has the change", func(st *campaign.State) bool { return len(st.Question(q.ID).Aside) == 2 })
 	changes := s.events(c, events.KindQuestionSuperseded)
-	if payload, err = events.Decode(changes[0]); err != nil {
-		t.Fatal(err)
-	}
+	payload = must.Get(events.Decode(changes[0]))(t)
 	if p := payload.(*events.QuestionSuperseded); string(p.Answer.Label) != says[second] || p.Took < 2 || p.Shown == nil || p.Shown.At == 0 {
 		t.Errorf("the change is recorded as %+v", p)
 	}
@@ -543,15 +515,11 @@ func TestAnswersOfEarlierVersions(t *testing.T) {
 	}
 	s.close()
 	answers := filepath.Join(folder, ".campaignd", "answers")
-	if err := os.MkdirAll(answers, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(answers, 0o700))
 	for range 2 { // as it was before the server knew that it is recorded
 		for name, text := range map[string]string{"waits.json": kept("q1", ""), "undone.json": kept("q2", `, "state": "undone"`),
 			"none.json": kept("q9", ""), "broken.json": "{"} {
-			if err := os.WriteFile(filepath.Join(answers, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(answers, name), []byte(text), 0o600))
 		}
 		var said lines
 		s = open(t, folder, time.Hour, said.add)
@@ -563,10 +531,7 @@ func TestAnswersOfEarlierVersions(t *testing.T) {
 				t.Fatal("answers of an earlier version are still kept")
 			}
 		}
-		c, err := s.lab.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(s.lab.Campaign("bench"))(t)
 		answered := s.events(c, events.KindQuestionAnswered)
 		if len(answered) != 1 || answered[0].Actor != "person:ada" || !bytes.Contains(answered[0].Data, []byte(`"q1"`)) {
 			t.Errorf("recorded are %+v", answered)
@@ -727,10 +692,7 @@ func (s *site) crawl(check func(path, page string, root *html.Node)) int {
 		if strings.HasPrefix(path, "/static/") || strings.Contains(path, "/export.") || strings.Contains(path, "/proofs/") {
 			continue
 		}
-		root, err := html.Parse(strings.NewReader(page))
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		root := must.Get(html.Parse(strings.NewReader(page)))(s.t)
 		check(path, page, root)
 		base, _ := url.Parse(path)
 		ids := map[string]bool{}
@@ -800,29 +762,16 @@ func (s *site) lose(name string, more ...events.Payload) *lab.Campaign {
 	var first campaign.Experiment
 	c.Read(func(core *engine.Core) { first = core.State().Experiments[0] })
 	s.close()
-	log, err := store.Open(filepath.Join(s.folder, name+store.Ending), store.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	log := must.Get(store.Open(filepath.Join(s.folder, name+store.Ending), store.Options{}))(s.t)
 	payload := &events.ExperimentUnresolved{Experiment: "e1", Command: first.Command, Instrument: "bench", Cause: "the power went out"}
 	for _, payload := range append([]events.Payload{payload}, more...) {
-		lost, err := events.New(name, payload)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		lost := must.Get(events.New(name, payload))(s.t)
 		lost.Time, lost.Actor = time.Now(), "engine"
-		if _, err = log.Append(s.t.Context(), name, events.AnySequence, lost); err != nil {
-			s.t.Fatal(err)
-		}
+		must.Get(log.Append(s.t.Context(), name, events.AnySequence, lost))(s.t)
 	}
-	if err := log.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, log.Close())
 	*s = *reopened(s)
-	c, err = s.lab.Campaign(name)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	c = must.Get(s.lab.Campaign(name))(s.t)
 	return c
 }
 
@@ -978,10 +927,7 @@ func TestLive(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	r, _ := http.NewRequestWithContext(ctx, http.MethodGet, s.server.URL+"/live", nil)
-	answer, err := s.client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(s.client.Do(r))(t)
 	defer answer.Body.Close()
 	var got bytes.Buffer
 	buffer := make([]byte, 1<<10)
@@ -1002,14 +948,8 @@ func BenchmarkList(b *testing.B) {
 	b.Setenv("XDG_STATE_HOME", b.TempDir())
 	b.Setenv(lock.Variable, b.TempDir())
 	folder := b.TempDir()
-	l, err := lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	file, err := l.Parse(b.Context(), "file", []byte(electrolyte))
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := must.Get(lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry()}))(b)
+	file := must.Get(l.Parse(b.Context(), "file", []byte(electrolyte)))(b)
 	c, err := l.Define(b.Context(), file, engine.Request{Actor: "person:ada"})
 	for err == nil && !c.Standing().Status.Ended() {
 		time.Sleep(10 * time.Millisecond)
@@ -1017,10 +957,7 @@ func BenchmarkList(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	log, err := c.Log()
-	if err != nil {
-		b.Fatal(err)
-	}
+	log := must.Get(c.Log())(b)
 	var all []events.Event
 	for e, err := range events.ReadCampaign(b.Context(), log, "done", 0) {
 		if err != nil {
@@ -1029,35 +966,22 @@ func BenchmarkList(b *testing.B) {
 		all = append(all, e)
 	}
 	l.Close()
-	many, err := store.Open(filepath.Join(folder, "many"+store.Ending), store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	many := must.Get(store.Open(filepath.Join(folder, "many"+store.Ending), store.Options{}))(b)
 	for n := range 500 {
 		name := fmt.Sprintf("campaign-%03d", n)
 		var batch []events.Event
 		for _, e := range all {
-			payload, err := events.Decode(e)
-			if err != nil {
-				b.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(b)
 			if defined, ok := payload.(*events.CampaignDefined); ok {
 				defined.Definition.Name = name
 			}
-			renamed, err := events.New(name, payload)
-			if err != nil {
-				b.Fatal(err)
-			}
+			renamed := must.Get(events.New(name, payload))(b)
 			renamed.Time, renamed.Actor, renamed.Simulated = e.Time, e.Actor, e.Simulated
 			batch = append(batch, renamed)
 		}
-		if _, err := many.Append(b.Context(), name, 0, batch...); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(many.Append(b.Context(), name, 0, batch...))(b)
 	}
-	if err := many.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, many.Close())
 	if l, err = lab.Open(b.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: b.Logf}); err != nil {
 		b.Fatal(err)
 	}

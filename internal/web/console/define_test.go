@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -56,13 +57,11 @@ budget: {experiments: 9}
 instrument: manual
 `
 	was := s.begin(file)
-	if _, err := was.Submit(t.Context(), engine.Request{Actor: "person:eve", Import: []engine.Tell{
+	must.Get(was.Submit(t.Context(), engine.Request{Actor: "person:eve", Import: []engine.Tell{
 		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: new(3.0)},
 		{Parameters: definition.Point{"solvent": definition.Category("THF"), "x": definition.Number(0.25)}, Value: new(3.0)}, // the same again
 		{Parameters: definition.Point{"solvent": definition.Category("dioxane"), "x": definition.Number(0.5)}, Value: new(4.0)},
-	}}); err != nil {
-		t.Fatal(err)
-	}
+	}}))(t)
 	_, page := s.get("/new?from=coupling")
 	_, rest, _ := strings.Cut(page, `wrap="off">`)
 	source, _, _ := strings.Cut(rest, "</textarea>")
@@ -82,10 +81,7 @@ instrument: manual
 	if status, _, text := s.post("/new", form); status >= 400 {
 		t.Fatalf("%d %s", status, text)
 	}
-	next, err := s.lab.Campaign("coupling-2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(s.lab.Campaign("coupling-2"))(t)
 	s.until(next, "suggests an experiment of its own", func(state *campaign.State) bool {
 		return len(state.Experiments) > 3
 	})
@@ -111,9 +107,7 @@ instrument: manual
 	if status, _, text := s.post("/new", url.Values{"source": {alone}, "from": {"coupling"}}); status >= 400 {
 		t.Fatalf("%d %s", status, text)
 	}
-	if next, err = s.lab.Campaign("alone"); err != nil {
-		t.Fatal(err)
-	}
+	next = must.Get(s.lab.Campaign("alone"))(t)
 	next.Read(func(core *engine.Core) {
 		for _, x := range core.State().Experiments {
 			if x.Origin == events.OriginImport {

@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/yamledit"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -74,17 +75,11 @@ func beside(fault, value []any) bool {
 // which the form finds the field, and so does the line.
 func TestFaultsAtTheirField(t *testing.T) {
 	s := serve(t, time.Hour)
-	files, err := filepath.Glob("../../../examples/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../../../examples/*.yaml"))(t)
 	const each = 75
 	mutated := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		root, faults := yamltree.Read(text, campaignfile.Format)
 		if len(faults) > 0 || root.Field("parameters") == nil { // the lab's own file
 			continue
@@ -110,10 +105,7 @@ func TestFaultsAtTheirField(t *testing.T) {
 			if i%2 == 1 {
 				value = yamltree.List([]*yamltree.Node{yamltree.List(nil), value})
 			}
-			source, err := yamledit.Apply(string(text), yamledit.Change{Path: path, Value: value})
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must.Get(yamledit.Apply(string(text), yamledit.Change{Path: path, Value: value}))(t)
 			mutated++
 			v := s.says("/validate", url.Values{"source": {source}})
 			at := steps(path)

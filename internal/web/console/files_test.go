@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/console"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -34,18 +35,11 @@ func (s *site) form(path string, fields url.Values, files ...[2]string) (int, st
 	}
 	for name, values := range fields {
 		for _, value := range values {
-			if err := parts.WriteField(name, value); err != nil {
-				s.t.Fatal(err)
-			}
+			must.Do(s.t, parts.WriteField(name, value))
 		}
 	}
-	if err := parts.Close(); err != nil {
-		s.t.Fatal(err)
-	}
-	r, err := http.NewRequest(http.MethodPost, s.server.URL+path, &body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	must.Do(s.t, parts.Close())
+	r := must.Get(http.NewRequest(http.MethodPost, s.server.URL+path, &body))(s.t)
 	r.Header.Set("Content-Type", parts.FormDataContentType())
 	status, header, text := s.do(r)
 	return status, header.Get("Location"), text
@@ -79,9 +73,7 @@ func TestFilesOfForms(t *testing.T) {
 	var got []string
 	for _, e := range s.events(c, events.KindFileAttached) {
 		var f events.FileAttached
-		if err := json.Unmarshal(e.Data, &f); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(e.Data, &f))
 		got = append(got, fmt.Sprint(f.File, " ", f.Experiment, " ", f.Name, " ", f.Comment))
 	}
 	own1 := ""
@@ -112,10 +104,7 @@ func TestFilesOfForms(t *testing.T) {
 			t.Errorf("the list lacks %s", part)
 		}
 	}
-	r, err := http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/bench/files/f3", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/bench/files/f3", nil))(t)
 	if status, header, text := s.do(r); status != 200 || text != "<script>" || !strings.HasPrefix(header.Get("Content-Disposition"), "attachment") ||
 		header.Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("%d %v %s", status, header, text)

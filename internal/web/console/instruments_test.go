@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -29,17 +30,11 @@ func TestInstruments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "bench"))(t)
 	first := core.State().Experiments[0]
 	var batch []events.Event
 	add := func(after time.Duration, actor string, p events.Payload) {
-		e, err := events.New("bench", p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(events.New("bench", p))(t)
 		e.Time, e.Actor = began.Add(after), actor
 		batch = append(batch, e)
 	}
@@ -56,13 +51,9 @@ func TestInstruments(t *testing.T) {
 	send(time.Hour, id(3), "pump 8")
 	add(2*time.Hour, "engine", &events.InstrumentStalled{Experiment: id(2), Command: "bench/x/" + id(2), Instrument: "pump", Waited: 7080})
 	_, err = log.Append(t.Context(), "bench", core.State().Sequence, batch...)
-	if err = errors.Join(err, log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, log.Close()))
 	*s = *reopened(s)
-	if _, err = s.lab.Campaign("bench"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.lab.Campaign("bench"))(t)
 	_, page := s.get("/campaigns/bench?tab=instruments")
 	_, panel, _ := strings.Cut(page, `<section id="instruments"`)
 	panel, _, _ = strings.Cut(panel, "</section>")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -16,19 +17,13 @@ import (
 // campaign's ranking, names the first, and draws no course of a single quantity, which
 // is not what is sought; the list of campaigns names the first, too.
 func TestPreferencePage(t *testing.T) {
-	source, err := os.ReadFile("../../../examples/formulation.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(os.ReadFile("../../../examples/formulation.yaml"))(t)
 	s := serve(t, time.Hour)
 	c := s.begin(strings.Replace(string(source), "experiments: 20", "experiments: 9", 1))
 	s.until(c, "ends", func(st *campaign.State) bool { return st.Status.Ended() })
 	var want []string
 	c.Read(func(core *engine.Core) {
-		summary, err := core.Summarize(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		summary := must.Get(core.Summarize(t.Context()))(t)
 		for _, l := range summary.Ranking {
 			want = append(want, l.Experiment)
 		}

@@ -12,16 +12,14 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // fieldsOf are the names of what a page's form to an address sends, its buttons among them.
 func (s *site) fieldsOf(page, action string) (names []string) {
 	s.t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(s.t)
 	for form := range root.Descendants() {
 		if form.Data != "form" || attribute(form, "action") != action {
 			continue
@@ -42,14 +40,8 @@ func TestFormsTakeWhatRequestsCarry(t *testing.T) {
 	bench := s.begin("name: bench" + space + "initial: {experiments: 2}\nbudget: {experiments: 4}\ninstrument: manual\n")
 	s.until(bench, "measures", func(st *campaign.State) bool { return len(st.Experiments) > 0 })
 	s.lose("lost")
-	bench, err := s.lab.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lost, err := s.lab.Campaign("lost")
-	if err != nil {
-		t.Fatal(err)
-	}
+	bench = must.Get(s.lab.Campaign("bench"))(t)
+	lost := must.Get(s.lab.Campaign("lost"))(t)
 	// How the forms call what requests carry.
 	fields := map[string][]string{
 		"experiment": {"experiment"}, "parameters": {"own.x", "own.salt"}, "actual": {"actual.x", "actual.salt"},

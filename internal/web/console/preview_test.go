@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -58,10 +59,7 @@ func TestThePreviewIsWhatHappens(t *testing.T) {
 				t.Errorf("of what is asked first it says %q", said)
 			}
 			s.sent("/new", form)
-			of, err := s.lab.Campaign("first")
-			if err != nil {
-				t.Fatal(err)
-			}
+			of := must.Get(s.lab.Campaign("first"))(t)
 			var requested [][]string
 			s.until(of, "has all of the design under way", func(state *campaign.State) bool {
 				n := 0

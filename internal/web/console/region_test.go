@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a region is shown with the measured compositions in it and its share of the space before
@@ -55,10 +56,7 @@ func TestExcludeARegion(t *testing.T) {
 	if n := count(events.KindRegionExcluded); n != 1 {
 		t.Fatalf("%d exclusions", n)
 	}
-	payload, err := events.Decode(s.events(c, events.KindRegionExcluded)[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	payload := must.Get(events.Decode(s.events(c, events.KindRegionExcluded)[0]))(t)
 	excluded := payload.(*events.RegionExcluded)
 	x, salt := excluded.Region.Where["x"], excluded.Region.Where["salt"]
 	if excluded.Reason != "it clouds" || x.Min == nil || *x.Min != 0.75 || x.Max != nil || salt.Is != "A" || len(excluded.Region.Where) != 2 {

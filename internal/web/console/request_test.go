@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -35,10 +36,7 @@ func TestFormsAreIdentified(t *testing.T) {
 	}, "|") + `)"`)
 	forms := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for i, part := range strings.Split(string(text), `<form method="post"`) {
 			if i == 0 {
 				continue
@@ -89,10 +87,7 @@ func TestFormsCountOnce(t *testing.T) {
 		}
 		return form
 	}
-	c, err := s.lab.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(s.lab.Campaign("bench"))(t)
 	s.until(c, "something to measure", func(state *campaign.State) bool { return len(state.Experiments) > 0 })
 	const bench = "/campaigns/bench"
 	sent := []struct {
@@ -113,9 +108,7 @@ func TestFormsCountOnce(t *testing.T) {
 			if again := s.sent(one.path, one.form); again != first {
 				t.Errorf("life %d, %s: answered with %s, then %s", life, one.path, first, again)
 			}
-			if c, err = s.lab.Campaign("bench"); err != nil {
-				t.Fatal(err)
-			}
+			c = must.Get(s.lab.Campaign("bench"))(t)
 			if n := len(s.events(c, one.kind)); n != 1 {
 				t.Errorf("life %d: %d times %s", life, n, one.kind)
 			}
@@ -133,9 +126,7 @@ func TestFormsCountOnce(t *testing.T) {
 	other = s.hidden(text, bench+"/note")
 	other.Set("text", "stirred again")
 	s.sent(sent[0].path, other)
-	if c, err = s.lab.Campaign("bench"); err != nil {
-		t.Fatal(err)
-	}
+	c = must.Get(s.lab.Campaign("bench"))(t)
 	if n := len(s.events(c, events.KindNoteAdded)); n != 2 {
 		t.Errorf("%d notes", n)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/console"
 	"github.com/campaignd/campaignd/policies"
 	designspace "github.com/campaignd/campaignd/projections/space"
@@ -56,14 +57,8 @@ func benchmarkServed(b *testing.B, campaigns, experiments int) {
 		campaign *lab.Campaign
 	}
 	open := func() site {
-		l, err := lab.Open(b.Context(), options)
-		if err != nil {
-			b.Fatal(err)
-		}
-		c, err := l.Campaign(nth(campaigns - 1))
-		if err != nil {
-			b.Fatal(err)
-		}
+		l := must.Get(lab.Open(b.Context(), options))(b)
+		c := must.Get(l.Campaign(nth(campaigns - 1)))(b)
 		pages := console.New(console.Options{Lab: l})
 		return site{l, pages, pages.Handler(), c}
 	}
@@ -76,9 +71,7 @@ func benchmarkServed(b *testing.B, campaigns, experiments int) {
 		{"list", func(s site) { shown(b, s, "/campaigns") }},
 		{"page", func(s site) { shown(b, s, path) }},
 		{"status", func(s site) {
-			if _, err := s.campaign.Status(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(s.campaign.Status(b.Context()))(b)
 		}},
 		{"at", func(s site) { shown(b, s, fmt.Sprintf("%s?at=%d", path, middle)) }},
 		{"decision", func(s site) {
@@ -134,9 +127,7 @@ func inMemory(b *testing.B, how string) {
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
@@ -167,10 +158,7 @@ func nth(n int) string { return fmt.Sprintf("campaign-%04d", n) }
 func fill(b *testing.B, path string, campaigns, experiments int) (total int) {
 	b.Helper()
 	history := manyExperiments(b, experiments)
-	many, err := store.Open(path, store.Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	many := must.Get(store.Open(path, store.Options{}))(b)
 	now := time.Now().Add(-time.Hour)
 	for n := range campaigns {
 		var batch []events.Event
@@ -180,25 +168,18 @@ func fill(b *testing.B, path string, campaigns, experiments int) (total int) {
 				defined.Definition.Name = nth(n)
 				payload = &defined
 			}
-			e, err := events.New(nth(n), payload)
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(events.New(nth(n), payload))(b)
 			e.Time = now.Add(time.Duration(i) * time.Millisecond).UTC().Truncate(time.Microsecond)
 			e.Actor = "person:ada"
 			batch = append(batch, e)
 		}
 		for from := 0; from < len(batch); from += 1000 {
 			to := min(from+1000, len(batch))
-			if _, err := many.Append(b.Context(), nth(n), events.Sequence(from), batch[from:to]...); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(many.Append(b.Context(), nth(n), events.Sequence(from), batch[from:to]...))(b)
 		}
 		total += len(batch)
 	}
-	if err := many.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, many.Close())
 	return total
 }
 
@@ -212,20 +193,11 @@ func manyExperiments(b *testing.B, experiments int) (all []events.Payload) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sp, err := designspace.New(def)
-	if err != nil {
-		b.Fatal(err)
-	}
-	points, err := sp.Sample(experiments, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	sp := must.Get(designspace.New(def))(b)
+	points := must.Get(sp.Sample(experiments, 1))(b)
 	core, rng := engine.NewCore(builtin.Registry()), rand.New(rand.NewPCG(1, 1))
 	add := func(payload events.Payload) {
-		e, err := events.New(def.Name, payload)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e := must.Get(events.New(def.Name, payload))(b)
 		e.Actor = "engine"
 		stored, err := events.Assign(def.Name, events.Sequence(len(all)), []events.Event{e})
 		if err == nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,10 +24,7 @@ func TestSharedAnswers(t *testing.T) {
 	one := openIn(t, t.TempDir(), database+"&application_name=one", time.Hour, t.Logf)
 	c := one.begin(byHand("bench", "{experiments: 2, labels: 6}", "{trust: cobol}"))
 	one.until(c, "has asked all", func(st *campaign.State) bool { return len(st.Questions) == 6 })
-	log, err := one.lab.Log()
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(one.lab.Log())(t)
 	keep := func(question, more string) {
 		text := `{"campaign": "bench", "instance": "` + instanceOf(c) + `", "question": "` + question + `", "name": "ada",
 			"request": "` + question + `", "digest": "d", "reply": {"answer": {"label": "accept"}}, "words": "accept"` + more + `}`

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/examples"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -20,10 +21,7 @@ func TestSimulationsAreMarked(t *testing.T) {
 		s.sent("/begin", url.Values{"example": {e.Name}})
 		simulated = append(simulated, e.Name)
 	}
-	taste, err := s.lab.Campaign("taste")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taste := must.Get(s.lab.Campaign("taste"))(t)
 	// Its expert is asked one thing after the other: while the campaign is halted, the question stays.
 	s.until(taste, "asks", func(state *campaign.State) bool { return len(state.Questions) > 2 })
 	mine := s.begin(byHand("mine", "{experiments: 1, comparisons: 2}", "{trust: coexbo}"))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/web/manual"
 )
@@ -62,10 +63,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s is explained at %s, which is not there", word, address)
 		}
 	}
-	top, err := campaignfile.Schema(builtin.Registry())
-	if err != nil {
-		t.Fatal(err)
-	}
+	top := must.Get(campaignfile.Schema(builtin.Registry()))(t)
 	for key, address := range manual.Keys() {
 		if !ids[address] {
 			t.Errorf("%s is explained at %s, which is not there", key, address)
@@ -87,15 +85,9 @@ func TestPages(t *testing.T) {
 // used are the words that templates ask for.
 func used(t *testing.T) (words []string) {
 	t.Helper()
-	files, err := filepath.Glob("../console/templates/*.html")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../console/templates/*.html"))(t)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		for _, m := range regexp.MustCompile(`manual\.Term "([a-z]+)"`).FindAllStringSubmatch(string(text), -1) {
 			words = append(words, m[1])
 		}

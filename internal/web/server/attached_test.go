@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -162,10 +163,7 @@ func TestLargestFile(t *testing.T) {
 	if status := send(filestore.MaxSize); status != http.StatusOK {
 		t.Errorf("the largest file: %d", status)
 	}
-	answer, err := http.Get(c.url + someFiles + "/f1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.Get(c.url + someFiles + "/f1"))(t)
 	n, err := io.Copy(struct{ io.Writer }{io.Discard}, answer.Body)
 	answer.Body.Close()
 	if err != nil || n != filestore.MaxSize {
@@ -220,25 +218,15 @@ func TestAlteredDownload(t *testing.T) {
 	if len(stores) != 1 {
 		t.Fatal(stores)
 	}
-	content, err := os.ReadFile(stores[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(os.ReadFile(stores[0]))(t)
 	content[len(content)/2] ^= 1
-	if err := os.WriteFile(stores[0], content, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.Get(c.url + someFiles + "/f1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(stores[0], content, 0o600))
+	answer := must.Get(http.Get(c.url + someFiles + "/f1"))(t)
 	defer answer.Body.Close()
 	if got, err := io.ReadAll(answer.Body); err == nil {
 		t.Errorf("%d bytes were read to their end", len(got))
 	}
-	if err := os.Remove(stores[0]); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Remove(stores[0]))
 	if status, _, text := c.do("GET", someFiles+"/f1", "", ""); status != 500 || !strings.Contains(string(text), "missing") {
 		t.Errorf("a missing file: %d %s", status, text)
 	}
@@ -249,10 +237,7 @@ func TestAlteredDownload(t *testing.T) {
 func TestFilesOfARemoteStore(t *testing.T) {
 	c := serve(t)
 	c.begin(bench)
-	store, err := lab.Server{URL: c.url, Registry: builtin.Registry()}.Open(t.Context(), "bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(lab.Server{URL: c.url, Registry: builtin.Registry()}.Open(t.Context(), "bench"))(t)
 	defer store.Close()
 	request := func(id string) engine.Request {
 		return engine.Request{Actor: "person:ada", ID: id, Attach: &engine.Attach{Attachment: events.Attachment{Name: "a.csv"}}}
@@ -265,15 +250,9 @@ func TestFilesOfARemoteStore(t *testing.T) {
 		}
 		first = stored
 	}
-	core, err := lab.Load(t.Context(), store, "bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(lab.Load(t.Context(), store, "bench"))(t)
 	f := core.State().File("f1")
-	content, err := store.OpenFile(t.Context(), "bench", f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Get(store.OpenFile(t.Context(), "bench", f))(t)
 	defer content.Close()
 	if text, err := io.ReadAll(content); err != nil || string(text) != "1,2\n" {
 		t.Errorf("it reads %q, %v", text, err)
@@ -299,10 +278,7 @@ func TestFilesOfARemoteStore(t *testing.T) {
 // Law: an upload whose sender loses access while the bytes are on their way attaches nothing.
 func TestUploadEndsWithAccess(t *testing.T) {
 	folder := t.TempDir()
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{}))(t)
 	defer book.Close()
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
@@ -314,11 +290,9 @@ func TestUploadEndsWithAccess(t *testing.T) {
 	system := accounts.SystemIdentity("root")
 	token := func(name string) string {
 		t.Helper()
-		if _, err := book.Add(t.Context(), system, accounts.NewAccount{
+		must.Get(book.Add(t.Context(), system, accounts.NewAccount{
 			Name: name, Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		token, _, err := book.CreateToken(t.Context(), system, name, accounts.NewToken{Name: "all", Scopes: accounts.Permissions()})
 		if err != nil {
 			t.Fatal(err)
@@ -343,10 +317,7 @@ func TestUploadEndsWithAccess(t *testing.T) {
 		in, out := io.Pipe()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		r, err := http.NewRequestWithContext(ctx, "POST", h.URL+someFiles+"?name=a.csv", in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(ctx, "POST", h.URL+someFiles+"?name=a.csv", in))(t)
 		r.Header.Set("Content-Type", "application/octet-stream")
 		r.Header.Set("Authorization", eve)
 		go func() {
@@ -360,10 +331,7 @@ func TestUploadEndsWithAccess(t *testing.T) {
 			_, _ = out.Write([]byte("3,4\n"))
 			out.Close()
 		}()
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		text, _ := io.ReadAll(answer.Body)
 		answer.Body.Close()
 		refused := answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden

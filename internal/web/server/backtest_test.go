@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +15,7 @@ import (
 func TestBacktestIsSaidToBeOne(t *testing.T) {
 	c := serve(t)
 	table := filepath.Join(t.TempDir(), "rows.csv")
-	if err := os.WriteFile(table, []byte("x,y\n1,5\n2,9\n3,7\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(table, []byte("x,y\n1,5\n2,9\n3,7\n"), 0o600))
 	c.begin(fmt.Sprintf(`
 name: rows
 parameters: [{name: x, min: 0, max: 10}]

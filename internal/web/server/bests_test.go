@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/figure"
 	"github.com/campaignd/campaignd/internal/web/server"
@@ -45,15 +46,9 @@ func TestTwoBests(t *testing.T) {
 
 	same := func(when string) {
 		t.Helper()
-		of, err := l.Campaign("roast")
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := must.Get(l.Campaign("roast"))(t)
 		before := of.Sequence()
-		core, err := of.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(of.Load(t.Context()))(t)
 		summary, err := core.Summarize(t.Context())
 		if err != nil || summary.BestByModel == nil || summary.BestMeasured == nil || summary.NoModel != "" {
 			t.Fatalf("%s: %+v, %v", when, summary, err)
@@ -155,10 +150,7 @@ func TestTwoBests(t *testing.T) {
 
 func asJSON(t *testing.T, v any) string {
 	t.Helper()
-	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(v))(t)
 	return string(text)
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -45,17 +46,14 @@ func (v *visitor) complaints() func() []string {
 		defer mu.Unlock()
 		all = append(all, text)
 	}
-	err := chromedp.Listen(v.ctx, func(e any) {
+	must.Do(v.t, chromedp.Listen(v.ctx, func(e any) {
 		switch e := e.(type) {
 		case *runtime.EventExceptionThrown:
 			add(fmt.Sprintf("%s %v", e.ExceptionDetails.Text, e.ExceptionDetails.Exception))
 		case *log.EventEntryAdded:
 			add(e.Entry.Text)
 		}
-	})
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	}))
 	return func() []string {
 		mu.Lock()
 		defer mu.Unlock()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/chromedp/chromedp"
 )
 
@@ -55,15 +56,9 @@ func opened(t *testing.T) *visitor {
 func TestEditorShowsEveryExample(t *testing.T) {
 	t.Parallel()
 	v := opened(t)
-	files, err := filepath.Glob("../../../examples/*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../../../examples/*.yaml"))(t)
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must.Get(os.ReadFile(file))(t)
 		if !strings.Contains(string(source), "\nparameters:") {
 			continue // the lab's own file
 		}

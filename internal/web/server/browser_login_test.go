@@ -27,6 +27,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc/oidctest"
 
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // hands is a clock that is put on by hand. Logins happen at its time.
@@ -261,12 +262,9 @@ func command[P, R any](v *visitor, c cdp.Command[P, R], params P) R {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.ctx, patience)
 	defer cancel()
-	result, err := chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
+	result := must.Get(chromedp.Run(ctx, func(ctx context.Context, target *chromedp.Target) (R, error) {
 		return cdp.Call(ctx, target, c, params)
-	})
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	}))(v.t)
 	return result
 }
 
@@ -328,10 +326,7 @@ func TestPasskeysInABrowser(t *testing.T) {
 	}
 
 	// The same server at another port: the browser gives the passkey, since the name is the same.
-	address, err := url.Parse(e.home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	address := must.Get(url.Parse(e.home))(t)
 	other := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(address); r.Out.Host = r.In.Host }})
 	t.Cleanup(other.Close)
 	v.home = strings.Replace(other.URL, "127.0.0.1", "localhost", 1)

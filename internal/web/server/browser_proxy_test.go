@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/chromedp/chromedp"
 )
 
@@ -21,9 +22,7 @@ func TestBrowserProxyRefusesFiles(t *testing.T) {
 	v.define("bench", bench)
 	file := func(name string, size int) string {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(strings.Repeat("x", size)), 0o600))
 		return path
 	}
 	for _, c := range []struct{ page, field, form string }{
@@ -51,9 +50,7 @@ func TestBrowserProxyRefusesFiles(t *testing.T) {
 		fmt.Fprintf(&table, "%d,%d,%s\n", i%7, i, strings.Repeat("r", 150))
 	}
 	path := filepath.Join(t.TempDir(), "table.csv")
-	if err := os.WriteFile(path, []byte(table.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(path, []byte(table.String()), 0o600))
 	v.open("/begin/table")
 	v.do("choose a table", chromedp.SetUploadFiles(css("#file"), []string{path}))
 	v.do("look at it", chromedp.Evaluate[chromedp.Void](`document.querySelector("button[value=look]").click()`))

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/chromedp/chromedp"
 )
 
@@ -76,9 +77,7 @@ func TestFrontOnAPhone(t *testing.T) {
 	v.do("a phone", chromedp.EmulateViewport(390, 844))
 	v.define("traded", traded)
 	spectrum := filepath.Join(t.TempDir(), "spectrum.csv")
-	if err := os.WriteFile(spectrum, []byte("nm,absorbance\n400,0.1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(spectrum, []byte("nm,absorbance\n400,0.1\n"), 0o600))
 	v.tellsThree(spectrum)
 	for range 6 {
 		v.tellsThree("")

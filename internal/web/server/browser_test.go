@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // axeVariable names a copy of axe.min.js, which looks for barriers in pages.
@@ -380,24 +381,16 @@ func browse(t *testing.T, home string) *visitor {
 	}
 	v := &visitor{t: t, home: home}
 	if path := os.Getenv(axeVariable); path != "" {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		v.axe = string(text)
 	} else {
 		t.Logf("%s names no axe.min.js: barriers are not looked for", axeVariable)
 	}
-	browser, err := chromium.begun()
-	if err != nil {
-		t.Fatal(err)
-	}
+	browser := must.Get(chromium.begun())(t)
 	ctx, end := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(end)
 	v.ctx = ctx
-	if err := chromedp.Do(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, chromedp.Do(ctx))
 	return v
 }
 

@@ -11,21 +11,16 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // listens opens a stream and returns what is answered, and its end.
 func (g *guarded) listens(path, header, value string) (status int, retry string, end func()) {
 	g.t.Helper()
-	r, err := http.NewRequestWithContext(g.t.Context(), "GET", g.url+path, nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(g.t.Context(), "GET", g.url+path, nil))(g.t)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set(header, value)
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultTransport.RoundTrip(r))(g.t)
 	return answer.StatusCode, answer.Header.Get("Retry-After"), func() { _ = answer.Body.Close() }
 }
 
@@ -104,10 +99,7 @@ func TestAccessEndsOnTheWay(t *testing.T) {
 	} {
 		t.Run(ends.name, func(t *testing.T) {
 			const note = `{"text": "too late"}`
-			c, err := net.Dial("tcp", strings.TrimPrefix(g.url, "http://"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := must.Get(net.Dial("tcp", strings.TrimPrefix(g.url, "http://")))(t)
 			defer c.Close()
 			fmt.Fprintf(c, "POST /api/v1/campaigns/bench/note HTTP/1.1\r\nHost: lab\r\nAuthorization: Bearer %s\r\n"+
 				"Content-Type: application/json\r\nContent-Length: %d\r\nExpect: 100-continue\r\n\r\n", g.token(ends.who), len(note))
@@ -116,18 +108,11 @@ func TestAccessEndsOnTheWay(t *testing.T) {
 			if line, err := in.ReadString('\n'); err != nil || !strings.Contains(line, "100 Continue") {
 				t.Fatalf("%q, %v", line, err)
 			}
-			if _, err := in.ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
-			if err := ends.by(ends.who); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(in.ReadString('\n'))(t)
+			must.Do(t, ends.by(ends.who))
 			g.site.settle()
 			fmt.Fprint(c, note)
-			answer, err := http.ReadResponse(in, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(http.ReadResponse(in, nil))(t)
 			defer answer.Body.Close()
 			if answer.StatusCode != http.StatusUnauthorized && answer.StatusCode != http.StatusForbidden {
 				t.Errorf("it is answered %s", answer.Status)

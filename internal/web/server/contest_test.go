@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"sync"
 	"testing"
@@ -63,9 +64,7 @@ func TestTwoAnswersAtOnce(t *testing.T) {
 		t.Errorf("beside it: %+v", other.Recorded)
 	}
 	var said map[string]any
-	if err := json.Unmarshal([]byte(body[second]), &said); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal([]byte(body[second]), &said))
 	said["saw"] = other.Source
 	again, _ := json.Marshal(said)
 	changed := new(answered)

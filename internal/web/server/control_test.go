@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 )
 
@@ -21,21 +22,15 @@ import (
 // campaign, and no other of the same store.
 func TestControlOfOneCampaign(t *testing.T) {
 	folder := t.TempDir()
-	l, err := lab.Open(t.Context(), lab.Options{
+	l := must.Get(lab.Open(t.Context(), lab.Options{
 		Folder: folder, Stores: []string{filepath.Join(folder, "both.campaign")}, Registry: builtin.Registry(), Log: t.Logf,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	s := httptest.NewServer(server.New(server.Options{Lab: l, Log: t.Logf}).Handler())
 	t.Cleanup(func() { s.Close(); l.Close() })
 	c := &client{t, s.URL}
 	c.begin(strings.Replace(bench, "name: bench", "name: mine", 1))
 	c.begin(strings.Replace(bench, "name: bench", "name: other", 1))
-	mine, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/mine/control", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	mine := must.Get(control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/mine/control", ""))(t)
 	defer mine.Close()
 	stored, err := mine.Submit(t.Context(), "mine", engine.Request{Actor: "person:ada", Note: &engine.Note{Text: "hello"}})
 	if err != nil || len(stored) != 1 || stored[0].Actor != "person:ada" {
@@ -82,17 +77,11 @@ func TestForgedAmendment(t *testing.T) {
 	t.Cleanup(func() { s.Close(); l.Close() })
 	c := &client{t, s.URL}
 	c.begin(bench)
-	store, err := control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/bench/control", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(control.DialURL(t.Context(), s.URL+"/api/v1/campaigns/bench/control", ""))(t)
 	defer store.Close()
 	amend := func(said, wanted string) ([]events.Event, error) {
 		t.Helper()
-		file, err := l.Parse(t.Context(), "bench.yaml", []byte(wanted))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(l.Parse(t.Context(), "bench.yaml", []byte(wanted)))(t)
 		return store.Submit(t.Context(), "bench", engine.Request{Actor: "person:ada", Amend: &events.CampaignAmended{
 			Definition: file.Definition,
 			Changes:    []events.Change{{Path: "/description", To: "nothing of interest"}},

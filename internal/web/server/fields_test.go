@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 )
 
@@ -427,10 +428,7 @@ func (r *trier) text(s sample) string {
 	if !strings.Contains(s.body, "CHECKPOINT") {
 		return s.body
 	}
-	_, key, err := note.GenerateKey(rand.Reader, "lab")
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	_, key := must.Get2(note.GenerateKey(rand.Reader, "lab"))(r.t)
 	var checkpoint struct{ Text string }
 	r.get("/api/v1/campaigns/"+r.campaign+"/checkpoint", &checkpoint)
 	quoted, _ := json.Marshal(checkpoint.Text)
@@ -441,10 +439,7 @@ func (r *trier) text(s sample) string {
 func (r *trier) send(path string, s sample, body any) (status int, answer string, recorded []any) {
 	r.t.Helper()
 	path = strings.NewReplacer("{campaign}", r.campaign, "{question}", r.open(s), "{decision}", "e1").Replace("/api/v1" + path)
-	text, err := json.Marshal(body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(body))(r.t)
 	status, _, said := r.do("POST", path, "application/json", string(text))
 	var events struct{ Recorded []struct{ Data any } }
 	if status < 300 {
@@ -573,10 +568,7 @@ func tries(t *testing.T) *trier {
 			return forgetful{number: opened.Add(1)}, nil
 		},
 	})
-	l, err := lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(lab.Open(t.Context(), lab.Options{Folder: t.TempDir(), Registry: reg}))(t)
 	s := httptest.NewServer(server.New(server.Options{Lab: l, Version: "test"}).Handler())
 	t.Cleanup(func() { s.Close(); l.Close() })
 	r := &trier{client: &client{t, s.URL}}

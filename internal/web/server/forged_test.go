@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // shown are the paths of all pages and of all that the API says of a campaign: the routes of the
@@ -51,10 +52,7 @@ func TestForgedStoresAreShown(t *testing.T) {
 	alone(t, "a forged store lies in a folder")
 	n := 1
 	if text := os.Getenv("CAMPAIGND_FORGERIES"); text != "" {
-		all, err := strconv.Atoi(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(strconv.Atoi(text))(t)
 		n = max(1, all/40) // each takes as long as a server to start, and a request for each page
 	}
 	logs, err := filepath.Glob("../../engine/drive/testdata/golden/0.[34].0/*.jsonl")
@@ -63,14 +61,8 @@ func TestForgedStoresAreShown(t *testing.T) {
 	}
 	draws := rand.New(rand.NewPCG(3, 4))
 	for _, path := range logs {
-		all, err := forgery.Read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		list, err := forgery.Of(all)
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(forgery.Read(path))(t)
+		list := must.Get(forgery.Of(all))(t)
 		list = slices.DeleteFunc(list, func(f forgery.Forgery) bool {
 			_, err := events.Decode(f.Event)
 			return err != nil
@@ -84,10 +76,7 @@ func TestForgedStoresAreShown(t *testing.T) {
 // Law: a campaign whose first event cannot be read is shown by no page, and says why it is not.
 func TestUnreadableBeginning(t *testing.T) {
 	alone(t, "a forged store lies in a folder")
-	all, err := forgery.Read("../../engine/drive/testdata/golden/0.4.0/calledoff.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(forgery.Read("../../engine/drive/testdata/golden/0.4.0/calledoff.jsonl"))(t)
 	first := all[0]
 	first.Data = bytes.Replace(first.Data, []byte(`"budget"`), []byte(`"budgets"`), 1)
 	texts := showForged(t, all, forgery.Forgery{At: 0, Path: "definition/budget", What: "renamed", Event: first})
@@ -119,14 +108,9 @@ func serveLog(t *testing.T, log []events.Event, use func(c *client, folder strin
 	s := newSite(t)
 	defer s.end()
 	name := log[0].Campaign
-	kept, err := store.Open(filepath.Join(s.places[0], name+".campaign"), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(store.Open(filepath.Join(s.places[0], name+".campaign"), store.Options{}))(t)
 	_, refused := kept.Append(t.Context(), name, 0, log...)
-	if err := kept.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, kept.Close())
 	if refused == nil {
 		s.begin()
 		use(&client{t, s.url}, s.places[0])

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -68,10 +69,7 @@ func guardWith(t *testing.T, reg registry.Registry, confirm ...string) *guarded 
 // token makes an API token of an account, with all that the account may.
 func (g *guarded) token(name string) string {
 	g.t.Helper()
-	account, err := g.book.Account(name)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	account := must.Get(g.book.Account(name))(g.t)
 	var scopes []accounts.Permission
 	for _, grant := range account.Grants {
 		for _, p := range grant.Role.Permissions() {
@@ -81,17 +79,11 @@ func (g *guarded) token(name string) string {
 		}
 	}
 	if scopes == nil { // no token is made that may nothing: a session is
-		token, _, err := g.book.Login(g.t.Context(), name, password, "127.0.0.1")
-		if err != nil {
-			g.t.Fatal(err)
-		}
+		token, _ := must.Get2(g.book.Login(g.t.Context(), name, password, "127.0.0.1"))(g.t)
 		return session + token
 	}
-	secret, _, err := g.book.CreateToken(g.t.Context(), accounts.SystemIdentity("root"), name,
-		accounts.NewToken{Name: "test", Scopes: scopes})
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	secret, _ := must.Get2(g.book.CreateToken(g.t.Context(), accounts.SystemIdentity("root"), name,
+		accounts.NewToken{Name: "test", Scopes: scopes}))(g.t)
 	return secret
 }
 
@@ -208,9 +200,7 @@ func (g *guarded) routes() (routes []route) {
 		}
 	}
 	_, _, text := g.do("GET", "/api/v1/openapi.json", "", "")
-	if err := json.Unmarshal(text, &document); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, json.Unmarshal(text, &document))
 	for path, operations := range document.Paths {
 		for method, operation := range operations {
 			r := route{id: operation.OperationID, method: strings.ToUpper(method), path: "/api/v1" + path}
@@ -295,10 +285,7 @@ func everyRoute(t *testing.T) {
 
 // browser is somebody at a browser, who follows where they are sent.
 func (g *guarded) browser() *http.Client {
-	jar, err := cookiejar.New(nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	jar := must.Get(cookiejar.New(nil))(g.t)
 	return &http.Client{Jar: jar}
 }
 
@@ -319,24 +306,16 @@ func (g *guarded) submit(b *http.Client, path string, form url.Values, headers .
 
 func (g *guarded) visit(b *http.Client, path string) (*http.Response, string) {
 	g.t.Helper()
-	r, err := http.NewRequestWithContext(g.t.Context(), "GET", g.url+path, nil)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(g.t.Context(), "GET", g.url+path, nil))(g.t)
 	return g.answer(b, r)
 }
 
 func (g *guarded) answer(b *http.Client, r *http.Request) (*http.Response, string) {
 	g.t.Helper()
-	answer, err := b.Do(r)
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	answer := must.Get(b.Do(r))(g.t)
 	defer answer.Body.Close()
 	var text strings.Builder
-	if err := answer.Write(&text); err != nil {
-		g.t.Fatal(err)
-	}
+	must.Do(g.t, answer.Write(&text))
 	return answer, text.String()
 }
 
@@ -473,10 +452,7 @@ func TestOpen(t *testing.T) {
 	} {
 		r, _ := http.NewRequestWithContext(t.Context(), "GET", c.url+"/api/v1/campaigns", nil)
 		r.Host = host
-		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		answer := must.Get(http.DefaultClient.Do(r))(t)
 		answer.Body.Close()
 		if answer.StatusCode != want {
 			t.Errorf("as %s: %d, want %d", host, answer.StatusCode, want)
@@ -550,11 +526,8 @@ func TestProxy(t *testing.T) {
 func TestAnchorsAndTroubles(t *testing.T) {
 	g := guard(t)
 	g.begin(bench)
-	runs, _, err := g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
-		accounts.NewToken{Name: "runs", Scopes: []accounts.Permission{accounts.See, accounts.Run}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runs, _ := must.Get2(g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
+		accounts.NewToken{Name: "runs", Scopes: []accounts.Permission{accounts.See, accounts.Run}}))(t)
 	const anchors = `{"expert": "ada", "points": [{"x": 0.5, "salt": 1}]}`
 	for token, want := range map[string]int{runs: http.StatusForbidden, g.token("scientist"): http.StatusUnprocessableEntity} {
 		if status, text := g.as(token, "POST", "/api/v1/campaigns/bench/anchors", "application/json", anchors); status != want {
@@ -589,10 +562,8 @@ func auditOfOneCampaign(t *testing.T) {
 	g := guard(t)
 	g.begin(bench)
 	g.begin(strings.Replace(bench, "name: bench", "name: secret", 1))
-	if _, err := g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "nothing",
-		accounts.Grant{Role: accounts.Auditor, Campaign: "bench"}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(g.book.Grant(t.Context(), accounts.SystemIdentity("root"), "nothing",
+		accounts.Grant{Role: accounts.Auditor, Campaign: "bench"}))(t)
 	g.site.settle()
 	own, admin := g.token("nothing"), g.token("admin")
 	for token, campaign := range map[string]string{own: "bench", admin: "secret"} {

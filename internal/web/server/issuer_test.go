@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -30,10 +31,7 @@ type issuer struct {
 }
 
 func newIssuer(t *testing.T) *issuer {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
 	i := &issuer{}
 	discovery := &oidctest.Server{
 		PublicKeys: []oidctest.PublicKey{{PublicKey: key.Public(), KeyID: "1", Algorithm: oidc.ES256}},
@@ -71,21 +69,15 @@ func TestIssuer(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
 	folder := t.TempDir()
 	g := &guarded{client: &client{t: t, url: s.URL}, now: time.Now()}
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{
+	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{
 		Now:  func() time.Time { return g.now },
 		OIDC: &accounts.OIDC{Issuer: i.URL, ClientID: "campaignd", RedirectURL: s.URL + "/oidc/callback", Domains: []string{"lab.example.org"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	g.book = book
 	for _, name := range []string{"ada", "bo"} {
-		_, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+		must.Get(book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
 			Name: name, Email: name + "@lab.example.org", Grants: []accounts.Grant{{Role: accounts.Admin}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -51,24 +52,16 @@ func TestNothingLeaks(t *testing.T) {
 	log.SetOutput(said)
 	t.Cleanup(func() { log.SetOutput(os.Stderr) })
 	remark := func(format string, args ...any) { fmt.Fprintf(said, format+"\n", args...) }
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{}))(t)
 	system := accounts.SystemIdentity("root")
-	if _, err = book.Add(t.Context(), system, accounts.NewAccount{
+	must.Get(book.Add(t.Context(), system, accounts.NewAccount{
 		Name: "ada", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: remark})
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	s := server.New(server.Options{Lab: l, Version: "test", Log: remark,
@@ -81,10 +74,7 @@ func TestNothingLeaks(t *testing.T) {
 	// send sends a request and looks for secrets in the answer, but for what it hands out.
 	send := func(handsOut, method, path, contentType, body string, headers ...string) (int, http.Header, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, home+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.NewRequestWithContext(t.Context(), method, home+path, strings.NewReader(body)))(t)
 		r.Header.Set("Content-Type", contentType)
 		r.Header.Set("Sec-Fetch-Site", "same-origin")
 		for i := 0; i+1 < len(headers); i += 2 {
@@ -95,10 +85,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer answer.Body.Close()
-		text, err := io.ReadAll(answer.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(io.ReadAll(answer.Body))(t)
 		if policy := answer.Header.Get("Referrer-Policy"); policy != "same-origin" {
 			t.Errorf("%s %s: the Referrer-Policy is %q", method, path, policy)
 		}
@@ -185,10 +172,7 @@ func TestNothingLeaks(t *testing.T) {
 	if err != nil || len(entries) < 10 {
 		t.Fatalf("%d entries, %v", len(entries), err)
 	}
-	trail, err := json.Marshal(entries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	trail := must.Get(json.Marshal(entries))(t)
 	post("", "/logout", nil)
 	cancel()
 	if err := <-ended; err != nil {

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -51,10 +52,7 @@ func TestWorkEndsWithItsClient(t *testing.T) {
 	} {
 		t.Run(c.path, func(t *testing.T) {
 			ctx, leave := context.WithCancel(t.Context())
-			r, err := http.NewRequestWithContext(ctx, "POST", g.url+c.path, strings.NewReader(c.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(http.NewRequestWithContext(ctx, "POST", g.url+c.path, strings.NewReader(c.body)))(t)
 			r.Header.Set("Content-Type", c.contentType)
 			r.Header.Set(c.header, c.value)
 			left := make(chan string, 1)

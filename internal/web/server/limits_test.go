@@ -24,6 +24,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -95,25 +96,18 @@ func impatient(t *testing.T, within time.Duration) (c *client, n *narrow, token,
 		t.Fatal(err)
 	}
 	system := accounts.SystemIdentity("root")
-	if _, err = book.Add(t.Context(), system, accounts.NewAccount{
+	must.Get(book.Add(t.Context(), system, accounts.NewAccount{
 		Name: "admin", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if token, _, err = book.CreateToken(t.Context(), system, "admin", accounts.NewToken{Name: "all", Scopes: accounts.Permissions()}); err != nil {
 		t.Fatal(err)
 	}
-	if cookie, _, err = book.Login(t.Context(), "admin", password, "127.0.0.1"); err != nil {
-		t.Fatal(err)
-	}
+	cookie, _ = must.Get2(book.Login(t.Context(), "admin", password, "127.0.0.1"))(t)
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	n = &narrow{Listener: listener, gone: make(map[string]chan struct{})}
 	s := server.New(server.Options{Lab: l, Gate: gate.Options{Accounts: book}, Version: "test", Log: t.Logf})
 	s.Hurry(within)
@@ -134,15 +128,10 @@ func impatient(t *testing.T, within time.Duration) (c *client, n *narrow, token,
 // dial opens a connection and sends what is given, without ever reading.
 func (c *client) dial(text string) net.Conn {
 	c.t.Helper()
-	conn, err := net.Dial("tcp", strings.TrimPrefix(c.url, "http://"))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", strings.TrimPrefix(c.url, "http://")))(c.t)
 	c.t.Cleanup(func() { conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
-	if _, err := io.WriteString(conn, text); err != nil {
-		c.t.Fatal(err)
-	}
+	must.Get(io.WriteString(conn, text))(c.t)
 	return conn
 }
 
@@ -329,10 +318,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	got := func(addresses ...string) net.Conn {
 		t.Helper()
 		all = addresses
-		c, err := listener.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(listener.Accept())(t)
 		return c
 	}
 	is := func(c net.Conn, address string) {
@@ -379,10 +365,7 @@ func TestStrangersConnections(t *testing.T) {
 	g := guard(t)
 	far := server.New(server.Options{Lab: g.lab, Gate: gate.Options{Accounts: g.book}, Log: t.Logf})
 	far.HurryStrangers(200 * time.Millisecond)
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	inner := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	g.url = "http://" + inner.Addr().String()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -394,13 +377,8 @@ func TestStrangersConnections(t *testing.T) {
 	read := bufio.NewReader(known)
 	ask := func(c net.Conn, r *bufio.Reader, header string) {
 		t.Helper()
-		if _, err := io.WriteString(c, "GET /api/v1/campaigns HTTP/1.1\r\nHost: x\r\n"+header+"\r\n"); err != nil {
-			t.Fatal(err)
-		}
-		answer, err := http.ReadResponse(r, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.WriteString(c, "GET /api/v1/campaigns HTTP/1.1\r\nHost: x\r\n"+header+"\r\n"))(t)
+		answer := must.Get(http.ReadResponse(r, nil))(t)
 		_, _ = io.Copy(io.Discard, answer.Body)
 		answer.Body.Close()
 	}
@@ -452,14 +430,10 @@ func TestPatientWithItself(t *testing.T) {
 func TestPaths(t *testing.T) {
 	above := t.TempDir()
 	folder := filepath.Join(above, "lab")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(folder, 0o700))
 	const hidden = "nobody is to read this"
 	for _, path := range []string{filepath.Join(above, "secret.txt"), filepath.Join(folder, "secret.txt")} {
-		if err := os.WriteFile(path, []byte(hidden), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(hidden), 0o600))
 	}
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -111,11 +112,9 @@ func startLoad(t testing.TB, campaigns, consoles int) *loaded {
 	}
 	root := accounts.SystemIdentity("root")
 	add := func(name string, role accounts.Role) {
-		if _, err := book.Add(t.Context(), root, accounts.NewAccount{
+		must.Get(book.Add(t.Context(), root, accounts.NewAccount{
 			Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 	}
 	add("admin", accounts.Admin)
 	for i := range g.people {
@@ -128,10 +127,7 @@ func startLoad(t testing.TB, campaigns, consoles int) *loaded {
 	if err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	g.url = "http://" + listener.Addr().String()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -454,18 +450,12 @@ func (g *loaded) lost() (lost []acknowledged) {
 	defer l.Close()
 	recorded := make(map[acknowledged]int)
 	for _, c := range l.Campaigns() {
-		log, err := c.Log()
-		if err != nil {
-			g.t.Fatal(err)
-		}
+		log := must.Get(c.Log())(g.t)
 		for e, err := range events.ReadCampaign(context.Background(), log, c.Name(), 0) {
 			if err != nil {
 				g.t.Fatal(err)
 			}
-			payload, err := events.Decode(e)
-			if err != nil {
-				g.t.Fatal(err)
-			}
+			payload := must.Get(events.Decode(e))(g.t)
 			switch p := payload.(type) {
 			case *events.QuestionAnswered:
 				recorded[acknowledged{c.Name(), p.Comment}]++
@@ -605,8 +595,6 @@ func BenchmarkLoad(b *testing.B) {
 // processorTime is what the process has used so far.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
+	must.Do(b, syscall.Getrusage(syscall.RUSAGE_SELF, &usage))
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

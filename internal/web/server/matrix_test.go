@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Who may do something, by the names of the accounts of [guard].
@@ -177,24 +178,15 @@ func everyPage(t *testing.T) {
 
 	system := accounts.SystemIdentity("root")
 	session := func(name string) string {
-		token, _, err := g.book.Login(t.Context(), name, password, "127.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		token, _ := must.Get2(g.book.Login(t.Context(), name, password, "127.0.0.1"))(t)
 		return "campaignd-session=" + token
 	}
-	if _, err := g.book.Add(t.Context(), system, accounts.NewAccount{
+	must.Get(g.book.Add(t.Context(), system, accounts.NewAccount{
 		Name: "former", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	former, ended := session("former"), session("admin")
-	if _, err := g.book.Disable(t.Context(), system, "former"); err != nil {
-		t.Fatal(err)
-	}
-	if err := g.book.Logout(t.Context(), strings.TrimPrefix(ended, "campaignd-session=")); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(g.book.Disable(t.Context(), system, "former"))(t)
+	must.Do(t, g.book.Logout(t.Context(), strings.TrimPrefix(ended, "campaignd-session=")))
 	g.site.settle()
 	limited, _, err := g.book.CreateToken(t.Context(), system, "admin", accounts.NewToken{Name: "looks", Scopes: []accounts.Permission{accounts.See}})
 	if err != nil {
@@ -280,10 +272,7 @@ func refusalsAreNoted(t *testing.T) {
 	tokens := map[string]string{"viewer": g.token("viewer"), "expert": g.token("expert"), "nothing": g.token("nothing")}
 	refusals := func() (all []accounts.Entry) {
 		t.Helper()
-		entries, err := g.book.AuditLog(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		entries := must.Get(g.book.AuditLog(accounts.SystemIdentity("root"), accounts.Page{Limit: 1000}))(t)
 		return slices.DeleteFunc(entries, func(e accounts.Entry) bool { return e.Kind != accounts.KindRefused })
 	}
 	const form, none = "application/x-www-form-urlencoded", ""
@@ -336,11 +325,8 @@ func TestOthersCredentials(t *testing.T) { bothWays(t, othersCredentials) }
 
 func othersCredentials(t *testing.T) {
 	g := guard(t)
-	secret, token, err := g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
-		accounts.NewToken{Name: "mine", Scopes: []accounts.Permission{accounts.See}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret, token := must.Get2(g.book.CreateToken(t.Context(), accounts.SystemIdentity("root"), "scientist",
+		accounts.NewToken{Name: "mine", Scopes: []accounts.Permission{accounts.See}}))(t)
 	theirs := g.browser()
 	g.login(theirs, "scientist", "/")
 	sessions := g.book.Sessions("scientist")
@@ -373,10 +359,7 @@ func (g *guarded) status(method, path, form, header, value string) (int, string)
 	}
 	path = strings.NewReplacer("{$}", "", "{campaign}", "bench", "{question}", "q1", "{decision}", "d1", "{experiment}", "e1", "{file}", "f1",
 		"{id}", "none", "{name}", "ghost").Replace(path)
-	r, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(form))
-	if err != nil {
-		g.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(form)))(g.t)
 	if method == "POST" {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}

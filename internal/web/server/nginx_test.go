@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // proxied is a server behind nginx, with the settings that nginx has by itself.
@@ -35,14 +36,9 @@ func nginx(t *testing.T, upstream string) *proxied {
 	if _, err := exec.LookPath("nginx"); err != nil {
 		t.Skip("nginx is not installed")
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	p := &proxied{t: t, folder: t.TempDir(), at: listener.Addr().String()}
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, listener.Close())
 	// Where files are is said, and who runs it; nothing of how it passes on.
 	var paths strings.Builder
 	for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
@@ -51,9 +47,7 @@ func nginx(t *testing.T, upstream string) *proxied {
 	config := fmt.Sprintf("daemon off;\nmaster_process off;\npid %s;\nerror_log stderr;\nevents {}\nhttp {\n  access_log off;\n%s"+
 		"  server {\n    listen %s;\n    location / { proxy_pass %s; }\n  }\n}\n",
 		filepath.Join(p.folder, "pid"), &paths, p.at, upstream)
-	if err := os.WriteFile(filepath.Join(p.folder, "nginx.conf"), []byte(config), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(p.folder, "nginx.conf"), []byte(config), 0o600))
 	t.Cleanup(p.kill)
 	p.start()
 	return p
@@ -64,9 +58,7 @@ func (p *proxied) start() {
 	p.t.Helper()
 	p.cmd = exec.Command("nginx", "-p", p.folder, "-c", filepath.Join(p.folder, "nginx.conf"), "-e", "stderr")
 	p.cmd.Stderr = p.t.Output()
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	must.Do(p.t, p.cmd.Start())
 	for range 3000 {
 		if conn, err := net.Dial("tcp", p.at); err == nil {
 			_ = conn.Close()
@@ -104,10 +96,7 @@ func TestStreamsBehindNginx(t *testing.T) {
 			if x.accept != "" {
 				r.Header.Set("Accept", x.accept)
 			}
-			answer, err := http.DefaultClient.Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must.Get(http.DefaultClient.Do(r))(t)
 			defer answer.Body.Close()
 			lines := bufio.NewScanner(answer.Body)
 			lines.Buffer(nil, 1<<20)
@@ -200,32 +189,22 @@ func TestNginxExample(t *testing.T) {
 	if _, err := exec.LookPath("nginx"); err != nil {
 		t.Skip("nginx is not installed")
 	}
-	example, err := os.ReadFile("../../../docs/deploy/nginx.conf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	example := must.Get(os.ReadFile("../../../docs/deploy/nginx.conf"))(t)
 	folder := t.TempDir()
 	text := "pid " + folder + "/pid;\nerror_log stderr;\nevents {}\nhttp {\naccess_log off;\n" + string(example) + "}\n"
 	cert, key := filepath.Join(folder, "cert.pem"), filepath.Join(folder, "key.pem")
 	secured := httptest.NewTLSServer(nil)
 	defer secured.Close()
 	pair := secured.TLS.Certificates[0]
-	secret, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret := must.Get(x509.MarshalPKCS8PrivateKey(pair.PrivateKey))(t)
 	for path, block := range map[string]*pem.Block{
 		cert: {Type: "CERTIFICATE", Bytes: pair.Certificate[0]}, key: {Type: "PRIVATE KEY", Bytes: secret},
 	} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	text = strings.NewReplacer("/etc/ssl/lab.pem", cert, "/etc/ssl/lab.key", key, "listen 443", "listen 127.0.0.1:8443").Replace(text)
 	config := filepath.Join(folder, "nginx.conf")
-	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(config, []byte(text), 0o600))
 	if out, err := exec.Command("nginx", "-t", "-p", folder, "-c", config, "-e", "stderr").CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}

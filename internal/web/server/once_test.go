@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 )
 
@@ -191,10 +192,7 @@ func TestKeysOfOthers(t *testing.T) {
 		t.Helper()
 		var held struct{ Notes int }
 		g.lab.Current(t.Context(), "bench")
-		core, err := g.lab.Campaign("bench")
-		if err != nil {
-			t.Fatal(err)
-		}
+		core := must.Get(g.lab.Campaign("bench"))(t)
 		core.Read(func(core *engine.Core) { held.Notes = len(core.State().Notes) })
 		if held.Notes != want {
 			t.Errorf("%d notes, want %d", held.Notes, want)

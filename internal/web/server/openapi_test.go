@@ -3,6 +3,7 @@ package server_test
 import (
 	"bytes"
 	"flag"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"os"
 	"testing"
@@ -23,14 +24,9 @@ func TestOpenAPI(t *testing.T) {
 		t.Fatalf("%d: %s", status, served)
 	}
 	if *rewrite {
-		if err := os.WriteFile(openAPI, served, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(openAPI, served, 0o644))
 	}
-	committed, err := os.ReadFile(openAPI)
-	if err != nil {
-		t.Fatal(err)
-	}
+	committed := must.Get(os.ReadFile(openAPI))(t)
 	if !bytes.Equal(committed, served) {
 		t.Errorf("%s has drifted; write it anew with `go test ./internal/web/server -run OpenAPI -rewrite`, and commit it", openAPI)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // moments are golden logs, each as it stood after so many events (0: at its end): with questions of
@@ -67,10 +68,7 @@ func TestPosted(t *testing.T) {
 	met := make(map[string]bool)
 	var now strings.Builder
 	for _, m := range moments {
-		all, err := forgery.Read("../../engine/drive/testdata/golden/" + m.log + ".jsonl")
-		if err != nil {
-			t.Fatal(err)
-		}
+		all := must.Get(forgery.Read("../../engine/drive/testdata/golden/" + m.log + ".jsonl"))(t)
 		if m.events > 0 {
 			all = all[:m.events]
 		}
@@ -104,9 +102,7 @@ func newPoster(t *testing.T, name string, all []events.Event, met map[string]boo
 		t.Fatal(err)
 	}
 	_, err = log.Append(t.Context(), p.campaign, 0, all...)
-	if err := errors.Join(err, log.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, log.Close()))
 	p.client = &client{t, p.site.url}
 	p.same = strings.NewReplacer(p.site.url, "URL", p.site.places[0], "FOLDER")
 	p.changed = true
@@ -125,13 +121,9 @@ func (p *poster) restore(before []posted) {
 		}
 		folder := p.site.places[0]
 		for _, gone := range []string{folder, os.Getenv("XDG_STATE_HOME")} {
-			if err := os.RemoveAll(gone); err != nil {
-				p.t.Fatal(err)
-			}
+			must.Do(p.t, os.RemoveAll(gone))
 		}
-		if err := os.CopyFS(folder, os.DirFS(p.kept)); err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, os.CopyFS(folder, os.DirFS(p.kept)))
 		p.site.begin()
 		p.changed = false
 	}
@@ -162,10 +154,7 @@ func (p *poster) submit(one posted) (status int, location string, text []byte) {
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(one.files)) {
-			part, err := w.CreateFormFile(name, "a table.csv")
-			if err != nil {
-				p.t.Fatal(err)
-			}
+			part := must.Get(w.CreateFormFile(name, "a table.csv"))(p.t)
 			_, _ = part.Write([]byte(one.files[name]))
 		}
 		_ = w.Close()
@@ -176,14 +165,9 @@ func (p *poster) submit(one posted) (status int, location string, text []byte) {
 		p.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", contentType)
-	answer, err := http.DefaultTransport.RoundTrip(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultTransport.RoundTrip(r))(p.t)
 	defer answer.Body.Close()
-	if text, err = io.ReadAll(answer.Body); err != nil {
-		p.t.Fatal(err)
-	}
+	text = must.Get(io.ReadAll(answer.Body))(p.t)
 	return answer.StatusCode, answer.Header.Get("Location"), text
 }
 
@@ -252,16 +236,11 @@ func (p *poster) events(campaign string) (lines []string) {
 			Type, Actor string
 			Data        map[string]any
 		}
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			p.t.Fatal(err)
-		}
+		must.Do(p.t, json.Unmarshal([]byte(line), &e))
 		for _, other := range []string{"build", "instance", "took"} {
 			delete(e.Data, other)
 		}
-		data, err := json.Marshal(e.Data)
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(e.Data))(p.t)
 		lines = append(lines, fmt.Sprint(e.Type, " ", e.Actor, " ", string(data)))
 	}
 	return lines
@@ -277,10 +256,7 @@ func (p *poster) run() (lines []string) {
 	}
 	var waiting []found
 	look := func(before []posted, page []byte) {
-		document, err := xhtml.Parse(bytes.NewReader(page))
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		document := must.Get(xhtml.Parse(bytes.NewReader(page)))(p.t)
 		for n := range document.Descendants() {
 			if n.Data != "form" || attribute(n, "method") != "post" {
 				continue

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // gadget runs a program, as far as the server knows.
@@ -62,9 +63,7 @@ func (g *guarded) equip(labFile string) {
 		"taste.csv":  "x,flow\n0.25,1\n0.5,2\n",
 	} {
 		for _, l := range g.site.labs {
-			if err := os.WriteFile(filepath.Join(l.Folder(), name), []byte(text), 0o600); err != nil {
-				g.t.Fatal(err)
-			}
+			must.Do(g.t, os.WriteFile(filepath.Join(l.Folder(), name), []byte(text), 0o600))
 		}
 	}
 }
@@ -163,15 +162,9 @@ func TestAmendsWhatIsReached(t *testing.T) {
 	if status, text := g.as(g.token("admin"), "POST", "/api/v1/campaigns?run=false", "application/yaml", source); status != http.StatusCreated {
 		t.Fatalf("%d %s", status, text)
 	}
-	c, err := g.lab.Campaign("bench")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(g.lab.Campaign("bench"))(t)
 	token := g.token("here")
-	store, err := control.DialURL(t.Context(), g.url+"/api/v1/campaigns/bench/control", token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must.Get(control.DialURL(t.Context(), g.url+"/api/v1/campaigns/bench/control", token))(t)
 	defer store.Close()
 	remote := func(source string) error { // as campaignd amend --server does
 		file, err := g.lab.Parse(t.Context(), "the campaign file", []byte(source))

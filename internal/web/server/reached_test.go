@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/forward"
 	"github.com/campaignd/campaignd/internal/lab/notify"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -21,15 +22,10 @@ import (
 // failed and when it is tried again, and what is due. What a service answered is text.
 func TestReached(t *testing.T) {
 	folder := t.TempDir()
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{}))(t)
+	must.Get(book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
 		Name: "admin", Grants: []accounts.Grant{{Role: accounts.Admin}}, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
 		t.Fatal(err)
@@ -84,10 +80,7 @@ func TestForwardsAreShown(t *testing.T) {
 		"/api/v1/forwards": `{"name":"archive","address":"nats://nats.example.org","behind":7,"error":"no <servers>"}`,
 		"/campaigns":       "archive (nats://nats.example.org), 7 events behind: no &lt;servers&gt;",
 	} {
-		r, err := http.Get(s.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.Get(s.URL + path))(t)
 		page, err := io.ReadAll(r.Body)
 		r.Body.Close()
 		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(page), want) ||

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io"
 	"net/http"
 	"strings"
@@ -43,25 +44,16 @@ func (c *client) do(method, path, contentType, body string, headers ...string) (
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body)))(c.t)
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
 	for i := 0; i+1 < len(headers); i += 2 {
 		r.Header.Set(headers[i], headers[i+1])
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(r))(c.t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(answer.Body))(c.t)
 	return answer.StatusCode, answer.Header, text
 }
 
@@ -310,10 +302,7 @@ func TestFollow(t *testing.T) {
 	r, _ := http.NewRequestWithContext(ctx, "GET", c.url+"/api/v1/campaigns/bench/events", nil)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Last-Event-ID", "1")
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(r))(t)
 	defer answer.Body.Close()
 	c.post("/api/v1/campaigns/bench/note", `{"text": "hello"}`, http.StatusOK, nil)
 	next := 2

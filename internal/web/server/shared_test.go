@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -23,10 +24,7 @@ import (
 func (s *site) logIn(name string) string {
 	s.t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.PostForm(s.url+"/login", url.Values{"name": {name}, "password": {password}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer := must.Get(client.PostForm(s.url+"/login", url.Values{"name": {name}, "password": {password}}))(s.t)
 	_ = answer.Body.Close()
 	if answer.StatusCode != http.StatusSeeOther || len(answer.Cookies()) == 0 {
 		s.t.Fatalf("%s cannot log in: %s", name, answer.Status)
@@ -40,19 +38,13 @@ func (s *site) stream(at, cookie, after string, most int) (ids []string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", at+"/api/v1/campaigns/bench/events", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must.Get(http.NewRequestWithContext(ctx, "GET", at+"/api/v1/campaigns/bench/events", nil))(s.t)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Cookie", cookie)
 	if after != "" {
 		r.Header.Set("Last-Event-ID", after)
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	answer := must.Get(http.DefaultClient.Do(r))(s.t)
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		s.t.Fatal(answer.Status)
@@ -144,9 +136,7 @@ func TestFarm(t *testing.T) {
 
 	ended := make(chan int, 1)
 	go func() { ended <- len(f.stream(f.urls[1], eve, after, 1_000_000)) }()
-	if _, err := f.books[0].Disable(t.Context(), system, "eve"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.books[0].Disable(t.Context(), system, "eve"))(t)
 	began := time.Now()
 	for _, at := range f.urls {
 		for {

@@ -32,6 +32,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/tests/forgery"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // shownVariable names a folder into which the test below writes what is shown, to be compared with
@@ -59,9 +60,7 @@ func TestShown(t *testing.T) {
 	}
 	for _, path := range golden {
 		name := filepath.Base(filepath.Dir(path)) + "/" + strings.TrimSuffix(filepath.Base(path), ".jsonl")
-		if logs[name], err = forgery.Read(path); err != nil {
-			t.Fatal(err)
-		}
+		logs[name] = must.Get(forgery.Read(path))(t)
 	}
 	for _, name := range []string{
 		"coupling", "electrolyte-figure", "electrolyte-tradeoff", "fidelity", "formulation", "mixture", "taste",
@@ -88,14 +87,9 @@ func TestShown(t *testing.T) {
 func compareDigests(t *testing.T, kept, now string) {
 	t.Helper()
 	if *updateShown {
-		if err := os.WriteFile(kept, []byte(now), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(kept, []byte(now), 0o644))
 	}
-	text, err := os.ReadFile(kept)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(kept))(t)
 	before, after := strings.Split(string(text), "\n"), strings.Split(now, "\n")
 	for _, line := range after {
 		if !slices.Contains(before, line) {
@@ -120,12 +114,8 @@ func keepShown(t *testing.T, name, path, text string) {
 		return
 	}
 	file := filepath.Join(folder, name, strings.ReplaceAll(path, "/", "_"))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	must.Do(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
 // inMarch has a test take place on a day of its own, in UTC.
@@ -141,14 +131,8 @@ func inMarch(t *testing.T) {
 // begun is the log of an example with a few experiments after its initial design.
 func begun(t *testing.T, name string) (all []events.Event) {
 	t.Helper()
-	text, err := os.ReadFile("../../../examples/" + name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := campaignfile.Parse(builtin.Registry(), name+".yaml", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../examples/" + name + ".yaml"))(t)
+	file := must.Get(campaignfile.Parse(builtin.Registry(), name+".yaml", text))(t)
 	def := file.Definition
 	if def.Budget.Experiments > 0 {
 		def.Budget.Experiments = min(def.Budget.Experiments, 10)
@@ -156,9 +140,7 @@ func begun(t *testing.T, name string) (all []events.Event) {
 		def.Budget.Comparisons = 8
 	}
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	for e, err := range log.Read(t.Context(), 0) {
 		if err != nil {
 			t.Fatal(err)
@@ -227,10 +209,7 @@ func crawl(t *testing.T, c *client, campaign string) map[string]string {
 // with each of their choices, and the ends of what may be filled in, for what stands.
 func submits(t *testing.T, page []byte) (paths []string) {
 	t.Helper()
-	document, err := xhtml.Parse(bytes.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	document := must.Get(xhtml.Parse(bytes.NewReader(page)))(t)
 	for form := range document.Descendants() {
 		if form.Data != "form" || attribute(form, "method") != "get" || aside.MatchString(attribute(form, "action")) {
 			continue
@@ -293,10 +272,7 @@ var (
 // ofUser is where a page or an answer names who asks, who is the user of the system here.
 func ofUser(t *testing.T) *regexp.Regexp {
 	t.Helper()
-	u, err := user.Current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	u := must.Get(user.Current())(t)
 	return regexp.MustCompile(`(class="name">|name, |by |done, |failed, |"by":")` + regexp.QuoteMeta(u.Username) + `\b`)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
@@ -109,10 +110,7 @@ func newSiteOf(t *testing.T, servers int) *site {
 
 func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", address))(t)
 	return l
 }
 
@@ -139,10 +137,7 @@ func (s *site) settle() {
 func (s *site) open() {
 	s.t.Helper()
 	for _, place := range s.places {
-		book, err := accounts.Open(lablog.Address(place), *s.accounts)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		book := must.Get(accounts.Open(lablog.Address(place), *s.accounts))(s.t)
 		s.books = append(s.books, book)
 		s.close = append(s.close, func() { _ = book.Close() })
 	}
@@ -167,10 +162,7 @@ func (s *site) begin() {
 		if s.accounts != nil {
 			o.Own, guards.Accounts = s.books[i].Lab(), s.books[i]
 		}
-		l, err := lab.Open(s.t.Context(), o)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		l := must.Get(lab.Open(s.t.Context(), o))(s.t)
 		s.close = append(s.close, l.Close)
 		listener := front
 		if s.farm() {
@@ -231,11 +223,9 @@ func (s *site) end() {
 // add makes an account at a server.
 func add(t *testing.T, book *accounts.Directory, name string, grants ...accounts.Grant) {
 	t.Helper()
-	if _, err := book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
+	must.Get(book.Add(t.Context(), accounts.SystemIdentity("root"), accounts.NewAccount{
 		Name: name, Grants: grants, Password: accounts.NewSecret(password),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 }
 
 // as is what a role gives.

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server"
 	"github.com/campaignd/campaignd/internal/web/server/gate"
 )
@@ -20,10 +21,7 @@ import (
 // may not see it any more. The stream ends, but for a page of somebody who is still logged in.
 func TestStreamsEndWithAccess(t *testing.T) {
 	folder := t.TempDir()
-	book, err := accounts.Open(accounts.Dir(folder), accounts.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{}))(t)
 	defer book.Close()
 	l, err := lab.Open(t.Context(), lab.Options{Folder: folder, Own: book.Lab(), Registry: builtin.Registry(), Log: t.Logf})
 	if err != nil {
@@ -35,18 +33,14 @@ func TestStreamsEndWithAccess(t *testing.T) {
 	system := accounts.SystemIdentity("root")
 	add := func(name string, role accounts.Role, scopes ...accounts.Permission) (token, id, cookie string) {
 		t.Helper()
-		if _, err := book.Add(t.Context(), system, accounts.NewAccount{
+		must.Get(book.Add(t.Context(), system, accounts.NewAccount{
 			Name: name, Grants: []accounts.Grant{{Role: role}}, Password: accounts.NewSecret(password),
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))(t)
 		token, made, err := book.CreateToken(t.Context(), system, name, accounts.NewToken{Name: "all", Scopes: scopes})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if cookie, _, err = book.Login(t.Context(), name, password, "127.0.0.1"); err != nil {
-			t.Fatal(err)
-		}
+		cookie, _ = must.Get2(book.Login(t.Context(), name, password, "127.0.0.1"))(t)
 		return "Bearer " + token, made.ID, cookie
 	}
 	admin, _, _ := add("admin", accounts.Admin, accounts.Permissions()...)
@@ -85,10 +79,7 @@ func TestStreamsEndWithAccess(t *testing.T) {
 				number++
 				eve := fmt.Sprintf("eve%d", number)
 				token, id, cookie := add(eve, accounts.Viewer, accounts.See)
-				r, err := http.NewRequestWithContext(t.Context(), "GET", h.URL+path, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := must.Get(http.NewRequestWithContext(t.Context(), "GET", h.URL+path, nil))(t)
 				r.Header.Set("Accept", "text/event-stream")
 				if stream == "pages" {
 					r.Header.Set("Cookie", "campaignd-session="+cookie)
@@ -141,9 +132,7 @@ func TestStreamsEndWithAccess(t *testing.T) {
 						}
 					}
 				}
-				if err := end(eve, id, cookie); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, end(eve, id, cookie))
 				note(after)
 				if stream == "pages" && name == "without a role" { // they are logged in still
 					select {

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"encoding/json"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"strings"
 	"testing"
@@ -116,10 +117,7 @@ func TestWhatIfElseIsSought(t *testing.T) {
 	}
 	ask := func(body any) (done run) {
 		t.Helper()
-		text, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(body))(t)
 		c.post("/api/v1/campaigns/several/decisions/d1/what-if", string(text), http.StatusAccepted, &done)
 		c.get("/api/v1/campaigns/several/what-ifs/"+done.ID+"?wait=60", &done)
 		return done

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // pipes is a listener that always has a connection.
@@ -38,10 +39,7 @@ type listening struct {
 
 func (p listening) accept() *boundedConn {
 	p.t.Helper()
-	c, err := p.l.Accept()
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	c := must.Get(p.l.Accept())(p.t)
 	return c.(*boundedConn)
 }
 

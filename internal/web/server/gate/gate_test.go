@@ -17,24 +17,20 @@ import (
 
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/web/server/problems"
 )
 
 // Law: an operation whose path names a campaign needs its permission in that campaign, and no other
 // does; each operation of the API's document is in the table, and nothing else is.
 func TestNeedsAreInTheCampaign(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../../docs/openapi.json"))(t)
 	var document struct {
 		Paths map[string]map[string]struct {
 			OperationID string `json:"operationId"`
 		}
 	}
-	if err := json.Unmarshal(text, &document); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(text, &document))
 	found := 0
 	for path, operations := range document.Paths {
 		for _, o := range operations {
