@@ -378,10 +378,8 @@ func TestAbsentExperts(t *testing.T) {
 		drive func(*hall, *testing.T) *engine.Core
 	}{{"run", (*hall).runs}, {"suggest", (*hall).suggests}, {"restart", (*hall).restarts}}
 	n, each := 0, 1
-	if testing.Short() {
+	if !draws.Whole() {
 		each = 13
-	} else if !draws.Whole() {
-		each = 5
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		first := true

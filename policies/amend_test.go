@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/belief"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -117,13 +118,16 @@ func TestAmendedPolicy(t *testing.T) {
 		if duels {
 			before, after = 9, 13
 		}
-		for _, from := range names {
+		for i, from := range names {
 			t.Run(strings.ReplaceAll(from, " ", "_"), func(t *testing.T) {
 				t.Parallel()
 				first := changing(t, policy[from], before)
 				whole := memlog.New()
 				must.Get(studytest.Simulate(t.Context(), whole, first))(t)
-				for _, to := range names {
+				for j, to := range names {
+					if !draws.Whole() && (i+j)%3 != 0 { // from each and to each
+						continue
+					}
 					t.Run(strings.ReplaceAll(to, " ", "_"), func(t *testing.T) {
 						log := untilAsked(t, whole)
 						second := changing(t, policy[to], after)

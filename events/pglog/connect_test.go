@@ -121,6 +121,7 @@ func TestNoConnection(t *testing.T) {
 // Law: where the primary does not answer, that is said, and not what to do about the standby
 // beside it, since all servers are named already. That is for a standby which is named alone.
 func TestNoPrimary(t *testing.T) {
+	t.Parallel()
 	c := pgtest.NewCluster(t, pgtest.Options{Standbys: 1, Direct: true})
 	primary, standby := c.Primary, c.Standbys()[0]
 	refused(t, standby.Address(""), "the server is a standby: name the primary, or all servers")
@@ -147,6 +148,7 @@ func TestStandbyAloneAndBesideOthers(t *testing.T) {
 // Law: a role without rights, encrypted and with its password, has all that a log needs. A server
 // that cannot prove to be that of the address is not talked to, and what to do is said.
 func TestEncrypted(t *testing.T) {
+	t.Parallel()
 	p := pgtest.NewCluster(t, pgtest.Options{Asynchronous: true, Direct: true}).Primary
 	authority := p.Encrypt(t, "lab", "sesame")
 	p.SQL(t, `create database lab owner lab`)

@@ -12,6 +12,7 @@ import (
 // holds nothing up once there is another: what waits for its answer, however
 // patiently, is settled there.
 func TestSilentPrimary(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts three servers")
 	}

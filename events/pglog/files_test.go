@@ -137,6 +137,7 @@ func TestFilesAreRemovedByTheHolder(t *testing.T) {
 // Law: a put is acknowledged once a standby has the bytes, and what was acknowledged is there
 // after the primary is lost; one that is in the middle then is gone on with, and whole.
 func TestFilesAreDurable(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts three servers")
 	}

@@ -13,6 +13,7 @@ import (
 // Law: of the servers that an address names the primary is inspected, whichever comes first and
 // whatever the address asks of a session, and a standby where there is no primary.
 func TestInspectedServer(t *testing.T) {
+	t.Parallel()
 	c := pgtest.NewCluster(t, pgtest.Options{Standbys: 1})
 	standby := c.Standbys()[0]
 	for parameters, isStandby := range map[string]bool{
@@ -35,6 +36,7 @@ func TestInspectedServer(t *testing.T) {
 // Law: an inspection shows each standby, from where it follows, and that it answers
 // nothing any more, although the primary still takes it for one that streams.
 func TestInspectedStandbys(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it starts three servers")
 	}

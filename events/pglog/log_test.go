@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/logtest"
 	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
@@ -29,14 +30,15 @@ func conform(t *testing.T, d *Database) {
 
 // Law: a store keeps the laws where each commit waits for one of two standbys.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	conform(t, mustConnect(t, pgtest.NewCluster(t, pgtest.Options{Standbys: 2}).Address("")))
 }
 
 // Law: a store keeps the laws on a bad line, where answers to appends that are
 // committed are lost with their connection.
 func TestConformanceOnABadLine(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it waits a lot")
+	if !draws.Whole() {
+		t.Skip("it waits a lot, and is tried where all is: set CAMPAIGND_DRAWS")
 	}
 	x := newBadLine(t, 0.2)
 	x.Delay(500*time.Microsecond, 0.02)

@@ -2,7 +2,9 @@ package pglog
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -11,6 +13,11 @@ import (
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
+
+func TestMain(m *testing.M) {
+	_ = flag.Set("test.parallel", "4") // they mostly wait
+	os.Exit(m.Run())
+}
 
 // freshDatabase makes an empty database on the server that the tests share, which
 // has no standby.

@@ -58,6 +58,7 @@ func (a *appended) ok(t *testing.T, at events.Position) {
 // when its connection is cut after it took too long. While no standby has the
 // event the primary shows it to nobody. When one has it, it is there, once.
 func TestNeverCancelled(t *testing.T) {
+	t.Parallel()
 	c, standby := newCluster(t)
 	d, err := connectTo(t.Context(), c.Address(""), time.Second, defaultPollTime)
 	if err != nil {
@@ -104,6 +105,7 @@ func TestNeverCancelled(t *testing.T) {
 // Law: a commit whose wait for a standby somebody ended is not a success, though the
 // server says so; nor is it lost. It is acknowledged when a standby has it.
 func TestWarningIsNoSuccess(t *testing.T) {
+	t.Parallel()
 	c, standby := newCluster(t)
 	d := mustConnect(t, c.Address(""))
 	l := mustOpen(t, d, "s", Options{})
@@ -153,6 +155,7 @@ func TestWarningIsNoSuccess(t *testing.T) {
 // reader and settles no append: the standby is promoted, and it never was. And
 // a server on an earlier timeline than one that was seen is not used again.
 func TestBarrier(t *testing.T) {
+	t.Parallel()
 	c, standby := newCluster(t)
 	d := mustConnect(t, c.Address("single=yes"))
 	l := mustOpen(t, d, "s", Options{})

@@ -226,6 +226,7 @@ func env(b *bench, breakIt func(*broken)) instrumenttest.Env {
 }
 
 func TestSoundInstrumentPasses(t *testing.T) {
+	t.Parallel()
 	e := env(newBench(), func(*broken) {})
 	e.Patience, e.Prompt = 20*time.Second, 2*time.Second
 	instrumenttest.Run(t, e)

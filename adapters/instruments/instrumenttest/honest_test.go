@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
@@ -49,8 +50,12 @@ func moody(b *bench, seed int, rate float64) instrumenttest.Env {
 // Failures that an instrument reports honestly are no faults of it, however often
 // they come: a check is made again elsewhere, or could not be judged.
 func TestHonestFailuresAreNoFaults(t *testing.T) {
+	seeds := 5
+	if draws.Whole() {
+		seeds = 15
+	}
 	for _, rate := range []float64{0.08, 0.3, 1} {
-		for seed := range 15 {
+		for seed := range seeds {
 			t.Run(fmt.Sprintf("%g/%d", rate, seed), func(t *testing.T) {
 				t.Parallel()
 				report := must.Get(instrumenttest.Examine(t.Context(), moody(newBench(), seed, rate)))(t)
@@ -157,6 +162,7 @@ func TestForgettingAfterAKillIsCaught(t *testing.T) {
 
 // Who does not want a program killed is not surprised.
 func TestNoKill(t *testing.T) {
+	t.Parallel()
 	b := newBench()
 	e := env(b, func(*broken) {})
 	e.Patience, e.Prompt, e.NoKill = 20*time.Second, time.Second, true

@@ -5,6 +5,7 @@ package instrumenttest_test
 import (
 	"bufio"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"maps"
 	"math"
@@ -29,6 +30,7 @@ func TestMain(m *testing.M) {
 		newProgram(mode).serve()
 		os.Exit(0)
 	}
+	_ = flag.Set("test.parallel", "8") // they mostly wait
 	os.Exit(m.Run())
 }
 

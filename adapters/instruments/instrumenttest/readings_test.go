@@ -30,6 +30,7 @@ func judged(device func(own, before int) float64) (origin, int) {
 // than once in 500 times; one whose noise is a fifth of what it measures passes
 // nearly always, and one that returns the run before is accused nearly always.
 func TestFreshnessIsJudgedWithNoise(t *testing.T) {
+	t.Parallel()
 	const campaigns = 1_000
 	noises := map[string]func(r *rand.Rand) float64{
 		"normal":      func(r *rand.Rand) float64 { return r.NormFloat64() },
@@ -99,6 +100,7 @@ func runs(device func(n, own, before int) float64) (readings []reading, accused 
 // and so is a part that is carried over; no honest instrument is accused of the first more often than once in
 // 100 times, one with fine digits never, and of the second than once in 250 times, whatever its noise.
 func TestSwappedAndCarried(t *testing.T) {
+	t.Parallel()
 	if readings, _ := runs(func(int, int, int) float64 { return 10 }); len(swapped(readings)) > 0 {
 		t.Error("a device that measures the same at both is accused of a swap")
 	}

@@ -102,6 +102,7 @@ func TestActsAreRead(t *testing.T) {
 // Law: an instrument that defers is waited for as campaignd waits, and not called
 // unjudged while the patience lasts.
 func TestDeferralsAreWaitedFor(t *testing.T) {
+	t.Parallel()
 	busyUntil := time.Now().Add(time.Second)
 	refusals := 0
 	e := env(newBench(), func(b *broken) {

@@ -73,6 +73,7 @@ func salts(values ...float64) []definition.Point {
 // so, where acts are counted. What is allowed passes, with a remark where it should be
 // known.
 func TestSinsAreFound(t *testing.T) {
+	t.Parallel()
 	sins := []struct {
 		mode, sin, check string // check fails, or is remarked on
 		words            string // of the failure or the remark
@@ -183,6 +184,7 @@ func TestSinsAreFound(t *testing.T) {
 
 // Law: starts really reach the program twice, as the suite says of itself.
 func TestStartsAreDeliveredAgain(t *testing.T) {
+	t.Parallel()
 	report, folder := sinful(t, "sound", true)
 	acts, err := instrumenttest.ActsIn(filepath.Join(folder, "acts"))()
 	if most := instrumenttest.Experiments(instrumenttest.Env{}); err != nil || len(acts) == 0 || len(acts) > 2*most {
@@ -213,6 +215,7 @@ func TestStartsAreDeliveredAgain(t *testing.T) {
 
 // Law: nothing is said of acts that were not counted.
 func TestWhatIsNotCountedIsNotSaid(t *testing.T) {
+	t.Parallel()
 	report, _ := sinful(t, "double", false)
 	var b strings.Builder
 	must.Do(t, report.WriteText(&b))

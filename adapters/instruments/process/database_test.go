@@ -22,6 +22,7 @@ import (
 // earlier one left alive, by its number, as long as it lives; and of one on another
 // machine, of which it cannot know that.
 func TestEarlierInstanceIsToldFromADatabase(t *testing.T) {
+	t.Parallel()
 	database := pgtest.URL(t)
 	at := store.In(database, "bench")
 	log := must.Get(store.Open(at, store.Options{}))(t)

@@ -190,6 +190,7 @@ func TestCloseLeavesExperiments(t *testing.T) {
 // The next run is told of a program that an earlier one left alive, by its number,
 // as long as it lives, and of nothing else.
 func TestEarlierInstanceIsTold(t *testing.T) {
+	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "store") // not there yet when the program is first started
 	record := filepath.Join(folder, "instrument.json")
 	o := testinstrument.Options{Dir: t.TempDir(), Latency: definition.Duration(3 * time.Second)}

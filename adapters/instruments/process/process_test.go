@@ -4,6 +4,7 @@ package process_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,7 @@ func TestMain(m *testing.M) {
 	testinstrument.RunIfAsked()
 	misbehaveIfAsked()
 	driveIfAsked()
+	_ = flag.Set("test.parallel", "8") // they mostly wait
 	os.Exit(m.Run())
 }
 
@@ -141,6 +143,7 @@ func within(t *testing.T, d time.Duration) context.Context {
 func TestConformance(t *testing.T) {
 	for _, capacity := range []int{1, 3} {
 		t.Run(fmt.Sprintf("capacity %d", capacity), func(t *testing.T) {
+			t.Parallel()
 			cfg, acts := sound(t, testinstrument.Options{
 				Latency:  definition.Duration(50 * time.Millisecond),
 				Capacity: capacity,

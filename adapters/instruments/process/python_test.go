@@ -72,6 +72,7 @@ const (
 func TestPythonExample(t *testing.T) {
 	for example, act := range map[string]string{"instrument.py": shortAct, "durable_instrument.py": durableAct} {
 		t.Run(example, func(t *testing.T) {
+			t.Parallel()
 			cfg, acts := python(t, example, act)
 			conforms(t, cfg, acts)
 		})
@@ -82,6 +83,7 @@ func TestPythonExample(t *testing.T) {
 // purpose: of any other exception after the hand-over nobody can tell. A person's budget and the
 // model of what is feasible depend on the difference.
 func TestPythonExamplesTellOffFromFailed(t *testing.T) {
+	t.Parallel()
 	for example, act := range map[string]string{"instrument.py": shortAct, "durable_instrument.py": durableAct} {
 		for _, broken := range []struct {
 			place, raises string
@@ -133,6 +135,7 @@ func TestPythonExamplesTellOffFromFailed(t *testing.T) {
 // store is an old copy, gives nothing of the one for the other; one that was
 // written before it kept parameters is still read.
 func TestPythonLedgerKeepsParameters(t *testing.T) {
+	t.Parallel()
 	cfg, acts := python(t, "durable_instrument.py", durableAct)
 	ctx := within(t, 30*time.Second)
 	at := func(x float64) instruments.Command {

@@ -18,6 +18,7 @@ import (
 // refused: the experiment is put off and nobody has to look. The command may still
 // be sent later.
 func TestOutOfReachIsRefused(t *testing.T) {
+	t.Parallel()
 	cfg, dir := misbehaving(t, "fails")
 	up := filepath.Join(dir, "up")
 	must.Do(t, os.WriteFile(up, nil, 0o600))

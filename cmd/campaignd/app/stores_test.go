@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
@@ -25,7 +26,7 @@ type keptStore struct {
 	events string // the digest of what `campaignd events` printed
 }
 
-// keptStores unpacks all of them, or with -short those of a few methods.
+// keptStores unpacks all of them, or a share: those of a few methods.
 func keptStores(t *testing.T) (all []keptStore) {
 	t.Helper()
 	sets, err := filepath.Glob("testdata/stores/*.zip")
@@ -38,7 +39,7 @@ func keptStores(t *testing.T) (all []keptStore) {
 		commit := strings.TrimSuffix(filepath.Base(set), ".zip")
 		for _, f := range packed.File {
 			folder, _, _ := strings.Cut(f.Name, "/")
-			if method, _, _ := strings.Cut(folder, "."); testing.Short() && !slices.Contains([]string{"answers", "cobol", "raeubo"}, method) {
+			if method, _, _ := strings.Cut(folder, "."); !draws.Whole() && !slices.Contains([]string{"answers", "cobol", "raeubo"}, method) {
 				continue
 			}
 			content := must.Get(packed.Open(f.Name))(t)

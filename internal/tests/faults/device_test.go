@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -125,6 +126,9 @@ func TestOneDevice(t *testing.T) {
 	program := product(t)
 	n := deviceExperiments(t, 80)
 	for _, capacity := range []int{1, lineCampaigns} {
+		if capacity > 1 && !draws.Whole() {
+			continue
+		}
 		t.Run(fmt.Sprintf("capacity %d", capacity), func(t *testing.T) {
 			trial := runDevice(t, program, capacity, n/lineCampaigns, 1+n/200)
 			t.Logf("%d experiments, %d acts, %d workers killed, %d takeovers, %d fates unknown: %d acts at a device at work",

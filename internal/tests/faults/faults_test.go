@@ -10,10 +10,12 @@ import (
 	"testing"
 	"text/tabwriter"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
-// usual are the faults of a plain `go test`.
-var usual = []string{"killprimary", "hold", "terminate", "pausewriter"}
+// usual are the faults of a plain `go test`: of the database and of a writer.
+var usual = []string{"killprimary", "pausewriter"}
 
 // asked is what the environment asks for: how many trials of which faults, and
 // their seed. Without it there is one of each of the usual ones.
@@ -48,7 +50,11 @@ func TestFaults(t *testing.T) {
 	for _, f := range faults {
 		names = append(names, f.name)
 	}
-	n, chosen, seed := asked(t, usual, names)
+	chosen := usual
+	if draws.Whole() {
+		chosen = append(chosen, "hold", "terminate")
+	}
+	n, chosen, seed := asked(t, chosen, names)
 	program := self(t)
 	all := make(map[string][]result)
 	for i := range n {

@@ -4,6 +4,7 @@ package killtest
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -24,6 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	signInIfAsked()
 	testinstrument.RunIfAsked()
+	_ = flag.Set("test.parallel", "4") // they mostly wait
 	os.Exit(m.Run())
 }
 

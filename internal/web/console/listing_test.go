@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -233,10 +234,7 @@ func TestAPlateStaysAsItWasFilled(t *testing.T) {
 	s.until(c, "asks for three", func(st *campaign.State) bool {
 		return len(st.Experiments) == 3 && st.Experiments[2].Status != campaign.Requested
 	})
-	r, err := http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/plate/sheet?wells=24", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(http.NewRequest(http.MethodGet, s.server.URL+"/campaigns/plate/sheet?wells=24", nil))(t)
 	_, header, _ := s.do(r)
 	sheet := header.Get("Location")
 	s.sent("/campaigns/plate/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"9"}})
@@ -317,10 +315,7 @@ func TestTheTableIsOneEverywhere(t *testing.T) {
 	bench := s.begin(byHand("bench", "{experiments: 2}", "sobol"))
 	s.until(bench, "asks", func(st *campaign.State) bool { return st.Experiment("e1") != nil })
 	s.sent("/campaigns/bench/tell", url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"7"}})
-	log, err := bench.Timeline(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	log := must.Get(bench.Timeline(t.Context()))(t)
 	_, page := s.get("/campaigns/bench")
 	_, file := s.get("/campaigns/bench/export.csv")
 	for surface, text := range map[view.Surface]string{view.OnPage: page, view.InFiles: file} {

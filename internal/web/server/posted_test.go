@@ -67,7 +67,10 @@ func TestPosted(t *testing.T) {
 	inMarch(t)
 	met := make(map[string]bool)
 	var now strings.Builder
-	for _, m := range moments {
+	for i, m := range moments {
+		if !allShown() && i > 4 {
+			break
+		}
 		all := must.Get(forgery.Read("../../engine/drive/testdata/golden/" + m.log + ".jsonl"))(t)
 		if m.events > 0 {
 			all = all[:m.events]
