@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/nicholas-fedor/shoutrrr/pkg/router"
 	"github.com/nicholas-fedor/shoutrrr/pkg/types"
@@ -14,12 +12,6 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/relay"
 )
 
-// titled are the services that show a title of their own; elsewhere it is the
-// first line.
-var titled = []string{
-	"bark", "discord", "generic", "gotify", "ntfy", "pushbullet", "pushover", "smtp", "teams",
-}
-
 // send sends a message through the service of its address. The error may hold the address, and is
 // scrubbed by campaignd.
 func send(m relay.Message) error {
@@ -27,15 +19,11 @@ func send(m relay.Message) error {
 	if err != nil {
 		return err
 	}
-	text, params := m.Text, types.Params{}
-	scheme, _, _ := strings.Cut(m.Address, ":")
-	name, _, _ := strings.Cut(strings.ToLower(scheme), "+")
-	if slices.Contains(titled, name) {
+	params := types.Params{}
+	if m.Title != "" {
 		params.SetTitle(m.Title)
-	} else {
-		text = m.Title + "\n" + text
 	}
-	return service.Send(text, &params)
+	return service.Send(m.Text, &params)
 }
 
 // locate returns the service of an address.

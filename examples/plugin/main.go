@@ -1,5 +1,5 @@
-// Command lab is campaignd with an instrument, a channel to experts and a
-// method of a laboratory's own, from a module of its own:
+// Command lab is campaignd with an instrument, a channel to experts, a channel of notifications and
+// a method of a laboratory's own, from a module of its own:
 //
 //	go run . validate campaign.yaml
 //	go run . run campaign.yaml
@@ -13,6 +13,7 @@ import (
 
 	"example.org/lab/hillclimb"
 	"example.org/lab/hotfolder"
+	"example.org/lab/spool"
 	"example.org/lab/webhook"
 )
 
@@ -23,6 +24,7 @@ func table() app.Registry {
 	table := app.Builtin()
 	table.Instruments = append(table.Instruments, hotfolder.Driver)
 	table.Experts = append(table.Experts, webhook.Channel)
+	table.Notifications = append(table.Notifications, spool.Channel)
 	table.Methods = append(table.Methods, hillclimb.Family)
 	return table
 }

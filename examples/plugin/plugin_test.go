@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/instrumenttest"
+	"github.com/campaignd/campaignd/adapters/notifications"
 	"github.com/campaignd/campaignd/cmd/campaignd/app"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -179,6 +180,44 @@ func TestTable(t *testing.T) {
 	code := app.Run(t.Context(), table(), []string{"validate", file}, strings.NewReader(""), &out, &out)
 	if code != 2 || !strings.Contains(out.String(), "campaign.yaml:10:") || !strings.Contains(out.String(), "step") {
 		t.Errorf("a wrong setting of ours: exit code %d\n%s", code, out.String())
+	}
+}
+
+// A message goes to our folder, once, however often it is sent; a lab file with an address that is
+// none of ours is refused in our words, and ours needs no campaignd-forward.
+func TestMessages(t *testing.T) {
+	folder := t.TempDir()
+	address := "spool://" + filepath.ToSlash(folder)
+	for range 2 {
+		message := notifications.Message{ID: "7f", Title: "Question q1", Text: "Is it red?"}
+		if err := table().Notifications.Send(t.Context(), address, message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, _ := os.ReadDir(folder)
+	text, err := os.ReadFile(filepath.Join(folder, "7f.txt"))
+	if err != nil || len(files) != 1 || string(text) != "Question q1\nIs it red?" {
+		t.Errorf("%d files, %q, %v", len(files), text, err)
+	}
+	doctor := func(address string) string {
+		served := t.TempDir()
+		lab := "url: https://lab.example.org\npeople: {ada: {notify: [\"" + address + "\"]}}\n"
+		if err := os.WriteFile(filepath.Join(served, "lab.yaml"), []byte(lab), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		app.Run(t.Context(), table(), []string{"doctor", served}, strings.NewReader(""), &out, &out)
+		return out.String()
+	}
+	if says := doctor("spool://messages"); !strings.Contains(says, "a folder for messages has an absolute path") {
+		t.Errorf("a wrong address:\n%s", says)
+	}
+	t.Setenv("CAMPAIGND_FORWARD", filepath.Join(folder, "none"))
+	if says := doctor("smtp://mail.example.org"); !strings.Contains(says, "CAMPAIGND_FORWARD") {
+		t.Errorf("e-mail without campaignd-forward:\n%s", says)
+	}
+	if says := doctor(address); strings.Contains(says, "CAMPAIGND_FORWARD") {
+		t.Errorf("a folder without campaignd-forward:\n%s", says)
 	}
 }
 

@@ -65,7 +65,7 @@ func findings(a *call, folder, database string) ([]doctor.Finding, error) {
 		} else {
 			named = new(labfile.File)
 		}
-		services = serving{folder: folder, address: defaultAddress}.services(named)
+		services = serving{app: a.app, folder: folder, address: defaultAddress}.services(named)
 	}
 	if !store.InDatabase(database) {
 		f, err := doctor.LookAtFolder(folder, services)
@@ -87,6 +87,6 @@ func (s serving) services(named *labfile.File) doctor.Services {
 	return doctor.Services{
 		NoPasskeys: accounts.CheckPasskeys(o.Passkeys),
 		NoOIDC:     accounts.CheckOIDC(o.OIDC),
-		NoRelay:    relay.Missing(named.Relays()),
+		NoRelay:    relay.Missing(named.Relays(s.registry.Notifications)),
 	}
 }

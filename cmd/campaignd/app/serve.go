@@ -324,6 +324,7 @@ func (s serving) openLab(
 		Own:    people.Lab().Store,
 		Shared: people.Lab().Shared(),
 		Build:  thisBuild().Build,
+		Send:   notify.By(s.registry.Notifications),
 		Log:    func(line string) { s.dated("%s", line) },
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
 	methodprocess "github.com/campaignd/campaignd/adapters/methods/process"
+	"github.com/campaignd/campaignd/adapters/notifications/shoutrrr"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
@@ -53,6 +54,7 @@ func Registry() registry.Registry {
 			bope.Family,
 			policyprocess.Family,
 		},
+		Notifications: shoutrrr.Channels,
 		Programs: []methods.Driver{
 			methodprocess.Driver(policyprocess.Name, func() methodprocess.Settings { return new(policyprocess.Settings) }),
 		},

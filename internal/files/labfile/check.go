@@ -85,7 +85,7 @@ func (c *checker) person(n *yamltree.Node, name string, p Person, people []strin
 		if item.Faulty {
 			continue
 		}
-		if message, remedy := secret.fault(); message != "" {
+		if message, remedy := secret.fault(c.reg.Notifications); message != "" {
 			c.fault(item, message, remedy)
 		}
 	}

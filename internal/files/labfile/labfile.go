@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/notifications"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
@@ -210,12 +211,15 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	return f, nil
 }
 
-// Relays reports whether people are sent messages, or events go to a broker: the work of
-// campaignd-forward (package relay).
-func (f *File) Relays() bool {
+// Relays reports whether messages or events leave by campaignd-forward (package relay). An address
+// that cannot be read now may be one of them.
+func (f *File) Relays(channels notifications.Channels) bool {
 	for _, p := range f.People {
-		if len(p.Notify) > 0 {
-			return true
+		for _, address := range p.Notify {
+			text, err := address.Reveal()
+			if row, _ := channels.Of(text); err != nil || row.Forwarded {
+				return true
+			}
 		}
 	}
 	for _, to := range f.Forward {

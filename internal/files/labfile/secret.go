@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/adapters/notifications"
 	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
@@ -104,8 +105,8 @@ func (s *secret) reveal(what string) (string, error) {
 	return text, nil
 }
 
-// fault returns the fault of the address's form, "" if it has none.
-func (s Secret) fault() (message, remedy string) {
+// fault returns the fault of the form of an address of messages, "" if it has none.
+func (s Secret) fault(channels notifications.Channels) (message, remedy string) {
 	const begin = "write SERVICE://…, ${VARIABLE} or file:PATH"
 	if s.s == nil || s.s.written == "" {
 		return "the address is empty", begin
@@ -125,14 +126,18 @@ func (s Secret) fault() (message, remedy string) {
 	}
 	text = variable.ReplaceAllString(text, "x")
 	scheme, _, found := strings.Cut(text, "://")
+	row, known := channels.Of(text)
 	switch {
 	case !found && variable.MatchString(s.s.written):
 		return "", "" // the variable may hold all of it
 	case !found:
 		return "this is not an address", begin
-	case scheme == "http" || scheme == "https":
-		return "an address begins with the service that is to be used, and this begins with " + scheme,
-			"for a webhook write generic+" + scheme + "://…; ntfy://…, smtp://… and slack://… are others"
+	case !known:
+		return fmt.Sprintf("no channel sends messages to %s://", scheme), begin
+	case row.Check != nil:
+		if fault, remedy := row.Check(text); fault != "" {
+			return fault, remedy
+		}
 	}
 	if _, err := url.Parse(text); err != nil {
 		return "this is not an address", "special characters in a password are written as in a URL: %40 for @"

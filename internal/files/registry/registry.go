@@ -1,6 +1,6 @@
-// Package registry is the table of the names that a campaign file can use: the drivers of
-// instruments, the channels to experts, and the methods. A new one needs a row here and its own
-// package, nothing else.
+// Package registry is the table of the names that campaign and lab files can use: the drivers of
+// instruments, the channels to experts, the methods, and the channels of notifications. A new one
+// needs a row here and its own package, nothing else.
 package registry
 
 import (
@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans"
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/methods"
+	"github.com/campaignd/campaignd/adapters/notifications"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/policies"
 )
@@ -23,6 +24,8 @@ type Registry struct {
 	Methods     policies.Registry
 	// Programs open the outside program of a method that is a program.
 	Programs []methods.Driver
+	// Notifications are the channels by which a lab file's people are told what waits for them.
+	Notifications notifications.Channels
 }
 
 // Driver returns the driver with a name.

@@ -26,7 +26,7 @@ type Options struct {
 	Build events.Build
 	// Now is the clock. Default: [clock.Now].
 	Now func() time.Time
-	// Send sends messages. Default: through campaignd-forward (package relay).
+	// Send sends messages; see [By].
 	Send Sender
 	// Log, if set, receives a line about each failure. It holds no secrets.
 	Log func(line string)
@@ -60,9 +60,6 @@ type Notifier struct {
 func New(o Options) (*Notifier, error) {
 	if o.Now == nil {
 		o.Now = clock.Now
-	}
-	if o.Send == nil {
-		o.Send = relayed{}
 	}
 	if o.Log == nil {
 		o.Log = func(string) {}

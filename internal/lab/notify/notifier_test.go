@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/notifications"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/bus"
 	"github.com/campaignd/campaignd/events/memlog"
@@ -67,6 +68,9 @@ func (b *bench) open(t testing.TB, send Sender) {
 	t.Helper()
 	if b.end != nil {
 		b.end()
+	}
+	if send == nil {
+		send = By(builtin.Registry().Notifications)
 	}
 	var err error
 	b.Notifier, err = New(Options{
@@ -183,6 +187,36 @@ func TestWebhook(t *testing.T) {
 	b.keep()
 	if kept := b.own.text(t); strings.Contains(kept, "sesame") || strings.Contains(kept, "generic") {
 		t.Errorf("an address is kept: %s", kept)
+	}
+}
+
+// Law: a message goes by the row of its address, also by one that this repository does not know, and
+// a failure of its own shows nothing of the address that could be secret.
+func TestChannelOfAnotherModule(t *testing.T) {
+	var got []notifications.Message
+	refuses := false
+	row := notifications.Channel{
+		Scheme: "spool", Titled: true,
+		Send: func(_ context.Context, address string, m notifications.Message) error {
+			if refuses {
+				return errors.New("no room at " + address)
+			}
+			got = append(got, m)
+			return nil
+		},
+	}
+	b := newBench(t, `"spool://host/s3cr3t"`, By(append(builtin.Registry().Notifications, row)))
+	b.lose(t, "e1")
+	b.look(t)
+	if len(got) != 1 || got[0].Title != "The fate of e1 of bread is unknown: the power failed" ||
+		got[0].ID == "" || !strings.Contains(got[0].Text, "[message "+got[0].ID+"]") {
+		t.Fatalf("%+v, %+v", got, b.Status())
+	}
+	refuses = true
+	b.lose(t, "e2")
+	b.look(t)
+	if why := b.Status()[0].Targets[0].Error; !strings.Contains(why, "no room at spool://") || strings.Contains(why, "s3cr3t") {
+		t.Errorf("its failure is shown as %q", why)
 	}
 }
 
@@ -491,7 +525,7 @@ func TestDefaults(t *testing.T) {
 		if said > 0 {
 			every, within = said, said
 		}
-		if n.options.Every != every || n.options.Within != within || n.options.Send == nil || n.options.Now == nil {
+		if n.options.Every != every || n.options.Within != within || n.options.Now == nil {
 			t.Errorf("%v: %+v", said, n.options)
 		}
 		n.options.Log("nobody hears")

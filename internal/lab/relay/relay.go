@@ -51,7 +51,8 @@ type Event struct {
 	Data     []byte `json:"data"`     // a CloudEvent in structured mode
 }
 
-// Message is a message on its way to a person, at an address of shoutrrr.
+// Message is a message on its way to a person, at an address of shoutrrr. A service that shows no
+// title has none.
 type Message struct {
 	Address string `json:"address"`
 	Title   string `json:"title"`
