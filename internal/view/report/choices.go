@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
-	"math"
 	"slices"
 	"strings"
 
@@ -27,9 +25,10 @@ type choice struct {
 	Options              []choiceOption
 	// Rows compare the candidates, in the order of Options.
 	Rows []view.CandidateRow
-	// Bars are the Shapley values of the parameters; nil where none were recorded, or where the
-	// choice is too old to be drawn.
-	Bars *Figure
+	// Shares are the Shapley values of the parameters, a table for each quantity; nil where none were
+	// recorded, or where the choice is too old to be drawn.
+	Shares        []ShareTable
+	SharesCaption string
 	// Plane is the model over the two parameters that count most.
 	Plane        []Figure
 	PlaneCaption string
@@ -114,10 +113,10 @@ func choiceOf(h *history, i int, figures bool) (choice, error) {
 		return c, nil
 	}
 	if shares := view.Shares(h.def, d.DecisionMade); shares != nil {
-		c.Bars = &Figure{
-			ID: d.Decision + "-shapley", Title: "What each parameter does", Wide: true,
-			SVG: sharesSVG(h, shares, candidates, letters), Caption: sharesCaption(shares),
-		}
+		slices.SortStableFunc(shares, func(a, b view.Share) int {
+			return strings.Compare(letters[a.Candidate], letters[b.Candidate])
+		})
+		c.Shares, c.SharesCaption = SharesIn(h.sought, letters, shares, h.target), sharesCaption(shares)
 	}
 	if p := d.Attributions.Plane; p != nil {
 		var err error
@@ -162,8 +161,8 @@ func sharesCaption(shares []view.Share) string {
 			" (after Adachi et al. 2024, §3.3)."
 	}
 	return "Shapley values: what each parameter adds to what the measured compositions tell of either" +
-		" candidate (Adachi et al. 2024, Prop. 4). Base + sum = total; below it what the model itself" +
-		" says, which where nothing was measured nearby falls back to what it expects of any" +
+		" candidate (Adachi et al. 2024, Prop. 4). The last row is the model's own" +
+		" statement, which where nothing was measured nearby falls back to what it expects of any" +
 		" composition, and is less sure."
 }
 
@@ -171,139 +170,12 @@ func sharesCaption(shares []view.Share) string {
 // the palette: in a figure of options experts are not drawn.
 func optionColor(k int) figure.Color { return expertColors[k%len(expertColors)] }
 
-// Measures of the bars of shares, in pixels of a full-width page. It is drawn on
-// a bare canvas: a chart has one pair of axes, and here each panel has an axis
-// in its middle, with a number at the end of each bar.
-const (
-	sharesWidth = 1040.0
-	sharesNames = 110.0 // the column of names
-	sharesGap   = 26.0  // between panels
-	sharesTop   = 44.0  // above the first row
-	sharesBar   = 9.0   // height of a bar
-	sharesPad   = 9.0   // between rows
-)
-
-// sharesPanel is one quantity of a drawing of shares: bars to both sides of an
-// axis. The panels of one drawing differ in axis alone; reach, row and greatest
-// are theirs together.
-type sharesPanel struct {
-	*figure.Canvas
-	axis, reach float64 // where the axis is, and how far bars may reach from it
-	row         float64 // height of a parameter's row
-	greatest    float64 // the value whose bar is as long as that
-}
-
-// bars draws the shares of the o-th candidate, each with its number at its end.
-// A share of zero still has a bar half a pixel wide: it was computed, and is not
-// missing.
-func (p sharesPanel) bars(o int, values []float64) {
-	for i, v := range values {
-		y := sharesTop + float64(i)*p.row + float64(o)*(sharesBar+2)
-		length := p.reach * math.Abs(v) / p.greatest
-		x := p.axis
-		at, anchor := x+length+4, "start"
-		if v < 0 {
-			x = p.axis - length
-			at, anchor = x-4, "end"
-		}
-		p.Rect(figure.Look{Fill: optionColor(o)}, x, y, max(length, 0.5), sharesBar)
-		p.Text(figure.Look{Fill: figure.Muted, Size: 9.5}, anchor, at, y+sharesBar-0.8, plus(v))
-	}
-}
-
-// sharesSVG draws the shares of the candidates as bars from a common axis: a
-// panel for each quantity, a row for each parameter. All candidates have the
-// same parameters in the same order, so those of the first name the rows.
-func sharesSVG(
-	h *history, shares []view.Share, candidates []events.Candidate, letters map[string]string,
-) template.HTML {
-	panels := view.SharedQuantities(h.def)
-	parameters := shares[0].Parameters
-	// All panels share one scale, so that bars can be compared across them.
-	greatest := 0.0
-	for _, s := range shares {
-		for _, v := range s.Values {
-			greatest = max(greatest, math.Abs(v))
-		}
-	}
-	// No share at all: any scale draws the same, and none divides by zero.
-	if greatest == 0 {
-		greatest = 1
-	}
-	// [view.SharedQuantities] has three quantities: three panels fill the width.
-	width := (sharesWidth - sharesNames - 2*sharesGap) / 3
-	row := float64(len(candidates))*(sharesBar+2) + sharesPad
-	sums := sharesTop + float64(len(parameters))*row + 8
-	line := 34.0 // the sum of a candidate, and the model's prediction
-	exact := view.AddUp(shares)
-	if exact {
-		line = 20
-	}
-	height := sums + float64(len(candidates))*line + 4
-	c := h.target.Canvas(sharesWidth, height, "", "Shapley values of the candidates")
-	ink := figure.Look{Fill: figure.Ink, Size: 11.5}
-	muted := figure.Look{Fill: figure.Muted, Size: 11.5}
-	for i, p := range parameters {
-		y := sharesTop + float64(i)*row + row/2
-		c.Text(ink, "end", sharesNames-10, y, format.Shorten(p, 18))
-	}
-	for k, p := range panels {
-		axis := sharesNames + float64(k)*(width+sharesGap) + width/2
-		// Beyond the longest bar its number has room.
-		panel := sharesPanel{Canvas: c, axis: axis, reach: width/2 - 46, row: row, greatest: greatest}
-		c.Text(ink, "middle", axis, 14, format.Heading(p.Name, h.sought.Unit))
-		c.Line(figure.Look{Stroke: figure.Gray, Width: 1}, axis, sharesTop-12, axis, sums-8)
-		c.Text(muted, "middle", axis, sharesTop-18, "0")
-		for o, candidate := range candidates {
-			s := view.ShareOf(shares, candidate.Name, p.Quantity)
-			// A method need not attribute every quantity; its panel then has no
-			// bar for this candidate.
-			if s == nil {
-				continue
-			}
-			panel.bars(o, s.Values)
-			total := fmt.Sprintf("%s: %s %s = %s", letterOf(letters, candidate.Name),
-				figure.Typeset(format.Significant(s.Base, 4)), summand(s.Total-s.Base),
-				figure.Typeset(format.Significant(s.Total, 4)))
-			y := sums + float64(o)*line + 12
-			c.Text(figure.Look{Fill: optionColor(o), Size: 11.5}, "middle", axis, y, total)
-			if s.Model != nil && !exact {
-				itself := "the model itself: " + figure.Typeset(format.Significant(*s.Model, 4))
-				c.Text(muted, "middle", axis, y+14, itself)
-			}
-		}
-	}
-	for o, candidate := range candidates {
-		y := sums + float64(o)*line + 12
-		name := strings.TrimSpace(letters[candidate.Name] + " " + candidate.Name)
-		c.Text(figure.Look{Fill: optionColor(o), Size: 11.5}, "end", sharesNames-10, y, name)
-	}
-	return c.SVG()
-}
-
 // letterOf is the letter under which the expert saw a candidate, or its name.
 func letterOf(letters map[string]string, candidate string) string {
 	if l := letters[candidate]; l != "" {
 		return l
 	}
 	return candidate
-}
-
-// plus writes a number with its sign.
-func plus(v float64) string {
-	text := figure.Typeset(format.Significant(v, 3))
-	if v > 0 {
-		return "+" + text
-	}
-	return text
-}
-
-// summand writes a number as it is added.
-func summand(v float64) string {
-	if v < 0 {
-		return figure.Minus + " " + format.Significant(-v, 4)
-	}
-	return "+ " + format.Significant(v, 4)
 }
 
 // figurePlane draws the plane of the two strongest parameters with the

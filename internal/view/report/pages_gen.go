@@ -84,46 +84,6 @@ func htmlReportFigure(w *bytes.Buffer, dot Figure) {
 </figure>`)
 }
 
-func htmlReportFigure2(w *bytes.Buffer, dot *Figure) {
-	w.WriteString(`<figure id="`)
-	markup.Escape(w, dot.ID)
-	w.WriteString(`"`)
-	if dot.Wide {
-		w.WriteString(` class="wide"`)
-	}
-	w.WriteString(`>
-`)
-	if dot1 := dot.Title; dot1 != "" {
-		w.WriteString("<h3>")
-		markup.Escape(w, dot1)
-		w.WriteString("</h3>")
-	}
-	w.WriteString("\n")
-	if dot.Wide {
-		htmlReportLegend(w, dot.Legend)
-	}
-	w.WriteString("\n")
-	if dot.Wide {
-		w.WriteString(`<div class="scroll">`)
-		w.WriteString(string(dot.SVG))
-		w.WriteString("</div>")
-	} else {
-		w.WriteString(string(dot.SVG))
-	}
-	w.WriteString("\n")
-	if !dot.Wide {
-		htmlReportLegend(w, dot.Legend)
-	}
-	w.WriteString("\n")
-	if dot2 := dot.Caption; dot2 != "" {
-		w.WriteString("<figcaption>")
-		markup.Escape(w, dot2)
-		w.WriteString("</figcaption>")
-	}
-	w.WriteString(`
-</figure>`)
-}
-
 func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`<!doctype html>
 <html lang="en">
@@ -568,21 +528,54 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			}
 			w.WriteString(`</tbody></table></div>
 `)
-			if dot66 := dot55.Bars; dot66 != nil {
-				htmlReportFigure2(w, dot66)
+			if dot66 := dot55.Shares; len(dot66) > 0 {
+				w.WriteString(`<h3>What each parameter does</h3>
+`)
+				for _, dot68 := range dot66 {
+					w.WriteString(`<div class="scroll"><table class="data shares"><caption>`)
+					markup.Escape(w, dot68.Caption)
+					w.WriteString("</caption><thead><tr><th>parameter</th>")
+					for _, dot70 := range dot68.Names {
+						w.WriteString(`<th class="n" colspan="2">`)
+						markup.Escape(w, dot70)
+						w.WriteString("</th>")
+					}
+					w.WriteString(`</tr></thead>
+<tbody>`)
+					for _, dot72 := range dot68.Rows {
+						w.WriteString(`<tr><th scope="row">`)
+						markup.Escape(w, dot72.Name)
+						w.WriteString("</th>")
+						for _, dot74 := range dot72.Cells {
+							w.WriteString(`<td class="n">`)
+							markup.Escape(w, dot74.Text)
+							w.WriteString("</td><td>")
+							w.WriteString(string(dot74.Bar))
+							w.WriteString("</td>")
+						}
+						w.WriteString("</tr>")
+					}
+					w.WriteString("</tbody></table></div>")
+				}
 			}
 			w.WriteString("\n")
-			if dot67 := dot55.Plane; len(dot67) > 0 {
+			if dot75 := dot55.SharesCaption; dot75 != "" {
+				w.WriteString(`<p class="caption">`)
+				markup.Escape(w, dot75)
+				w.WriteString("</p>")
+			}
+			w.WriteString("\n")
+			if dot76 := dot55.Plane; len(dot76) > 0 {
 				w.WriteString(`<div class="pair">`)
-				for _, dot69 := range dot67 {
-					htmlReportFigure(w, dot69)
+				for _, dot78 := range dot76 {
+					htmlReportFigure(w, dot78)
 				}
 				w.WriteString("</div>")
 			}
 			w.WriteString("\n")
-			if dot70 := dot55.PlaneCaption; dot70 != "" {
+			if dot79 := dot55.PlaneCaption; dot79 != "" {
 				w.WriteString(`<p class="caption">`)
-				markup.Escape(w, dot70)
+				markup.Escape(w, dot79)
 				w.WriteString("</p>")
 			}
 			w.WriteString(`
@@ -607,7 +600,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot71 := dot.Utility; len(dot71) > 0 {
+	if dot80 := dot.Utility; len(dot80) > 0 {
 		w.WriteString(`<section id="utility">
 <h2>What the experts like</h2>
 <div class="`)
@@ -617,8 +610,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("grid")
 		}
 		w.WriteString(`">`)
-		for _, dot73 := range dot71 {
-			htmlReportFigure(w, dot73)
+		for _, dot82 := range dot80 {
+			htmlReportFigure(w, dot82)
 		}
 		w.WriteString(`</div>
 <p class="caption">The utility that explains the comparisons, ± 1 sd, along each parameter through what the expert prefers (dashed line). Only differences count: its level and unit mean nothing.</p>
@@ -631,82 +624,82 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="comparisons">
 <h2>Every comparison</h2>
 `)
-		if dot74 := dot.Rows; len(dot74) > 0 {
-			for _, dot76 := range dot74 {
-				if dot76.Title != "" {
+		if dot83 := dot.Rows; len(dot83) > 0 {
+			for _, dot85 := range dot83 {
+				if dot85.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot76.Open {
+					if dot85.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot76.Title)
+					markup.Escape(w, dot85.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data duels"><thead><tr><th></th><th>expert</th><th></th>`)
-				for _, dot78 := range dot.Parameters {
+				for _, dot87 := range dot.Parameters {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot78.Name)
-					if dot79 := dot78.Unit; dot79 != "" {
+					markup.Escape(w, dot87.Name)
+					if dot88 := dot87.Unit; dot88 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot79)
+						markup.Escape(w, dot88)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
 				}
 				w.WriteString(`<th>answer</th><th>answered <small>UTC</small></th></tr></thead>
 `)
-				for _, dot81 := range dot76.Rows {
-					row82 := dot81
+				for _, dot90 := range dot85.Rows {
+					row91 := dot90
 					w.WriteString(`<tbody id="`)
-					markup.Escape(w, dot81.ID)
+					markup.Escape(w, dot90.ID)
 					w.WriteString(`">`)
-					for k83, o84 := range dot81.Options {
+					for k92, o93 := range dot90.Options {
 						w.WriteString("<tr")
-						if o84.Better {
+						if o93.Better {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(">")
-						if k83 == 0 {
+						if k92 == 0 {
 							w.WriteString(`<th scope="row" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row82.Options)))
+							w.WriteString(strconv.Itoa(len(row91.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row82.ID)
+							markup.Escape(w, row91.ID)
 							w.WriteString(`</th><td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row82.Options)))
+							w.WriteString(strconv.Itoa(len(row91.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row82.Expert)
+							markup.Escape(w, row91.Expert)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="option">`)
-						markup.Escape(w, o84.Name)
+						markup.Escape(w, o93.Name)
 						w.WriteString("</td>")
-						for _, dot86 := range o84.Cells {
+						for _, dot95 := range o93.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot86)
+							markup.Escape(w, dot95)
 							w.WriteString("</td>")
 						}
-						if k83 == 0 {
+						if k92 == 0 {
 							w.WriteString(`<td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row82.Options)))
+							w.WriteString(strconv.Itoa(len(row91.Options)))
 							w.WriteString(`" class="why">`)
-							markup.Escape(w, row82.Answer)
-							if dot87 := row82.Comment; dot87 != "" {
+							markup.Escape(w, row91.Answer)
+							if dot96 := row91.Comment; dot96 != "" {
 								w.WriteString(" “")
-								markup.Escape(w, dot87)
+								markup.Escape(w, dot96)
 								w.WriteString("”")
 							}
-							if dot88 := row82.Decision; dot88 != "" {
+							if dot97 := row91.Decision; dot97 != "" {
 								w.WriteString(` <a href="#`)
-								markup.Escape(w, markup.URLEscape(dot88))
+								markup.Escape(w, markup.URLEscape(dot97))
 								w.WriteString(`">`)
-								markup.Escape(w, dot88)
+								markup.Escape(w, dot97)
 								w.WriteString("</a>")
 							}
 							w.WriteString(`</td><td class="time" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row82.Options)))
+							w.WriteString(strconv.Itoa(len(row91.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row82.Time)
+							markup.Escape(w, row91.Time)
 							w.WriteString("</td>")
 						}
 						w.WriteString("</tr>")
@@ -716,7 +709,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 				w.WriteString(`</table></div>
 `)
-				if dot76.Title != "" {
+				if dot85.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -730,16 +723,16 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <section id="model">
 <h2>What the model learned</h2>
 `)
-		if dot89 := dot.NoModel; dot89 != "" {
+		if dot98 := dot.NoModel; dot98 != "" {
 			w.WriteString(`<p class="empty">`)
-			markup.Escape(w, dot89)
+			markup.Escape(w, dot98)
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot90 := dot.Heat; len(dot90) > 0 {
+		if dot99 := dot.Heat; len(dot99) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot92 := range dot90 {
-				htmlReportFigure(w, dot92)
+			for _, dot101 := range dot99 {
+				htmlReportFigure(w, dot101)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -747,18 +740,18 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot93 := dot.Maps; len(dot93) > 0 {
+		if dot102 := dot.Maps; len(dot102) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot95 := range dot93 {
-				htmlReportFigure(w, dot95)
+			for _, dot104 := range dot102 {
+				htmlReportFigure(w, dot104)
 			}
 			w.WriteString("</div>")
 		}
 		w.WriteString("\n")
-		if dot96 := dot.Ternary; len(dot96) > 0 {
+		if dot105 := dot.Ternary; len(dot105) > 0 {
 			w.WriteString(`<h3>Over the mixtures of three components</h3><div class="pair">`)
-			for _, dot98 := range dot96 {
-				htmlReportFigure(w, dot98)
+			for _, dot107 := range dot105 {
+				htmlReportFigure(w, dot107)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -766,7 +759,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot99 := dot.Slices; len(dot99) > 0 {
+		if dot108 := dot.Slices; len(dot108) > 0 {
 			w.WriteString(`<h3>Slices through the best composition</h3>
 <div class="`)
 			if dot.SlicesInPairs {
@@ -775,8 +768,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot101 := range dot99 {
-				htmlReportFigure(w, dot101)
+			for _, dot110 := range dot108 {
+				htmlReportFigure(w, dot110)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -784,19 +777,19 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		for _, dot103 := range dot.Others {
+		for _, dot112 := range dot.Others {
 			w.WriteString("<h3>")
-			markup.Escape(w, dot103.Name)
+			markup.Escape(w, dot112.Name)
 			w.WriteString(` along each parameter</h3>
 <div class="`)
-			if dot103.InPairs {
+			if dot112.InPairs {
 				w.WriteString("pair")
 			} else {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot105 := range dot103.Figures {
-				htmlReportFigure(w, dot105)
+			for _, dot114 := range dot112.Figures {
+				htmlReportFigure(w, dot114)
 			}
 			w.WriteString("</div>")
 		}
@@ -807,32 +800,32 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <h2>How far the model can be trusted</h2>
 `)
 		{
-			dot106 := dot.Trust
+			dot115 := dot.Trust
 			w.WriteString(`<p class="verdict `)
-			markup.Escape(w, dot106.Class)
+			markup.Escape(w, dot115.Class)
 			w.WriteString(`"><b>`)
-			markup.Escape(w, dot106.Verdict)
+			markup.Escape(w, dot115.Verdict)
 			w.WriteString("</b> ")
-			markup.Escape(w, dot106.Headline)
+			markup.Escape(w, dot115.Headline)
 			w.WriteString(`</p>
 `)
-			if dot107 := dot106.Findings; len(dot107) > 0 {
+			if dot116 := dot115.Findings; len(dot116) > 0 {
 				w.WriteString(`<ul class="findings">`)
-				for _, dot109 := range dot107 {
+				for _, dot118 := range dot116 {
 					w.WriteString(`<li class="`)
-					markup.Escape(w, dot109.Level)
+					markup.Escape(w, dot118.Level)
 					w.WriteString(`"><p><em>`)
-					markup.Escape(w, dot109.Level)
+					markup.Escape(w, dot118.Level)
 					w.WriteString("</em> ")
-					markup.Escape(w, dot109.Text)
+					markup.Escape(w, dot118.Text)
 					w.WriteString(`</p><p class="next">`)
-					for _, dot111 := range dot109.Next {
-						if dot111.Code {
+					for _, dot120 := range dot118.Next {
+						if dot120.Code {
 							w.WriteString("<code>")
-							markup.Escape(w, dot111.Text)
+							markup.Escape(w, dot120.Text)
 							w.WriteString("</code>")
 						} else {
-							markup.Escape(w, dot111.Text)
+							markup.Escape(w, dot120.Text)
 						}
 					}
 					w.WriteString("</p></li>")
@@ -844,12 +837,12 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		if len(dot.LeaveOneOut) > 0 {
 			w.WriteString(`<div class="pair">
 `)
-			for _, dot113 := range dot.LeaveOneOut {
-				htmlReportFigure(w, dot113)
+			for _, dot122 := range dot.LeaveOneOut {
+				htmlReportFigure(w, dot122)
 			}
 			w.WriteString("\n")
-			for _, dot115 := range dot.Calibration {
-				htmlReportFigure(w, dot115)
+			for _, dot124 := range dot.Calibration {
+				htmlReportFigure(w, dot124)
 			}
 			w.WriteString(`
 </div>`)
@@ -862,55 +855,55 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			markup.Escape(w, dot.Unit)
 			w.WriteString(`</th><th>in words</th></tr></thead>
 <tbody>`)
-			for _, dot117 := range dot.Sensitivity {
+			for _, dot126 := range dot.Sensitivity {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot117.Parameter)
+				markup.Escape(w, dot126.Parameter)
 				w.WriteString(`</th><td class="n">`)
-				markup.Escape(w, dot117.Lengthscale)
+				markup.Escape(w, dot126.Lengthscale)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot117.Share)
+				markup.Escape(w, dot126.Share)
 				w.WriteString(`</td><td class="bar"><span style="width:`)
-				markup.Escape(w, string(dot117.Bar))
+				markup.Escape(w, string(dot126.Bar))
 				w.WriteString(`%"></span></td><td class="n">`)
-				markup.Escape(w, dot117.Effect)
+				markup.Escape(w, dot126.Effect)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot117.Reading)
+				markup.Escape(w, dot126.Reading)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
 <p class="caption">The lengthscale is how far one must go along a parameter until the objective may be a different one; relevance is its inverse, the greatest being full. The effect is the greatest difference of the mean along the slice through the best composition, ± the sd of that difference.</p>
 <table class="hyper">`)
-			for _, dot119 := range dot.Hyper {
+			for _, dot128 := range dot.Hyper {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot119[0])
+				markup.Escape(w, dot128[0])
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot119[1])
+				markup.Escape(w, dot128[1])
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</table>
 </div>`)
 		}
 		w.WriteString("\n")
-		if dot120 := dot.Trust.Experts; len(dot120) > 0 {
+		if dot129 := dot.Trust.Experts; len(dot129) > 0 {
 			w.WriteString(`<div class="relevance accuracy">
 <h3>What the experts said, against what was measured</h3>
 <div class="scroll"><table><thead><tr><th>expert</th><th>answers</th><th class="n">pairs right</th><th>0 · guessing · 100 %</th><th class="n">95 % interval</th><th>in words</th><th>measured, better than the median</th></tr></thead>
 <tbody>`)
-			for _, dot122 := range dot120 {
+			for _, dot131 := range dot129 {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot122.Name)
+				markup.Escape(w, dot131.Name)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot122.Answers)
+				markup.Escape(w, dot131.Answers)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot122.Share)
+				markup.Escape(w, dot131.Share)
 				w.WriteString(`</td><td class="interval">`)
-				w.WriteString(string(dot122.Scale))
+				w.WriteString(string(dot131.Scale))
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot122.Interval)
+				markup.Escape(w, dot131.Interval)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot122.Reading)
+				markup.Escape(w, dot131.Reading)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot122.Measured)
+				markup.Escape(w, dot131.Measured)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
@@ -925,78 +918,78 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 		if dot.HasMeasured {
 			w.WriteString("\n")
-			for _, dot124 := range dot.Measurements {
-				if dot124.Title != "" {
+			for _, dot133 := range dot.Measurements {
+				if dot133.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot124.Open {
+					if dot133.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot124.Title)
+					markup.Escape(w, dot133.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data">
 <thead><tr><th></th><th></th>`)
-				for _, dot126 := range dot.Columns {
+				for _, dot135 := range dot.Columns {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot126.Heading())
-					if dot127 := dot126.Unit; dot127 != "" {
+					markup.Escape(w, dot135.Heading())
+					if dot136 := dot135.Unit; dot136 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot127)
+						markup.Escape(w, dot136)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
 				}
 				w.WriteString(`<th>why it was chosen</th></tr></thead>
 <tbody>`)
-				for _, dot129 := range dot124.Rows {
+				for _, dot138 := range dot133.Rows {
 					w.WriteString(`<tr id="`)
-					markup.Escape(w, dot129.ID)
+					markup.Escape(w, dot138.ID)
 					w.WriteString(`" class="`)
-					if dot129.Best != "" {
+					if dot138.Best != "" {
 						w.WriteString("best")
 					}
-					if dot129.Dim {
+					if dot138.Dim {
 						w.WriteString(" dim")
 					}
 					w.WriteString(`">
 <td class="symbol">`)
-					w.WriteString(string(dot129.Symbol))
+					w.WriteString(string(dot138.Symbol))
 					w.WriteString(`</td><th scope="row">`)
-					markup.Escape(w, dot129.ID)
-					if dot130 := dot129.Best; dot130 != "" {
+					markup.Escape(w, dot138.ID)
+					if dot139 := dot138.Best; dot139 != "" {
 						w.WriteString("<em>")
-						markup.Escape(w, dot130)
+						markup.Escape(w, dot139)
 						w.WriteString("</em>")
 					}
 					w.WriteString(`</th>
 `)
-					for _, dot132 := range dot129.Cells {
+					for _, dot141 := range dot138.Cells {
 						w.WriteString(`<td class="`)
-						markup.Escape(w, dot132.Class)
+						markup.Escape(w, dot141.Class)
 						w.WriteString(`">`)
-						markup.Escape(w, dot132.Text)
-						if dot133 := dot132.Below; dot133 != "" {
+						markup.Escape(w, dot141.Text)
+						if dot142 := dot141.Below; dot142 != "" {
 							w.WriteString("<small>")
-							markup.Escape(w, dot133)
+							markup.Escape(w, dot142)
 							w.WriteString("</small>")
 						}
 						w.WriteString("</td>")
 					}
 					w.WriteString(`
 <td class="why">`)
-					markup.Escape(w, dot129.Why)
-					if dot134 := dot129.Decision; dot134 != "" {
+					markup.Escape(w, dot138.Why)
+					if dot143 := dot138.Decision; dot143 != "" {
 						w.WriteString(` <a href="#`)
-						markup.Escape(w, markup.URLEscape(dot134))
+						markup.Escape(w, markup.URLEscape(dot143))
 						w.WriteString(`">`)
-						markup.Escape(w, dot134)
+						markup.Escape(w, dot143)
 						w.WriteString("</a>")
 					}
-					for _, dot136 := range dot129.Marks {
+					for _, dot145 := range dot138.Marks {
 						w.WriteString(`<span class="mark">`)
-						markup.Escape(w, dot136)
+						markup.Escape(w, dot145)
 						w.WriteString("</span>")
 					}
 					w.WriteString(`</td></tr>
@@ -1004,7 +997,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 				w.WriteString(`</tbody></table></div>
 `)
-				if dot124.Title != "" {
+				if dot133.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -1025,64 +1018,64 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 	if dot.DecisionCount != 0 {
 		w.WriteString("\n")
-		for _, dot138 := range dot.Decisions {
-			if dot138.Title != "" {
+		for _, dot147 := range dot.Decisions {
+			if dot147.Title != "" {
 				w.WriteString(`<details class="stretch"`)
-				if dot138.Open {
+				if dot147.Open {
 					w.WriteString(" open")
 				}
 				w.WriteString("><summary>")
-				markup.Escape(w, dot138.Title)
+				markup.Escape(w, dot147.Title)
 				w.WriteString("</summary>")
 			}
 			w.WriteString(`
 <div class="decisions">`)
-			for _, dot140 := range dot138.Rows {
+			for _, dot149 := range dot147.Rows {
 				w.WriteString(`<details class="decision" id="`)
-				markup.Escape(w, dot140.ID)
+				markup.Escape(w, dot149.ID)
 				w.WriteString(`">
 <summary><span class="id">`)
-				markup.Escape(w, dot140.ID)
+				markup.Escape(w, dot149.ID)
 				w.WriteString(`</span><span class="action `)
-				markup.Escape(w, dot140.Action)
+				markup.Escape(w, dot149.Action)
 				w.WriteString(`">`)
-				markup.Escape(w, dot140.Action)
+				markup.Escape(w, dot149.Action)
 				w.WriteString(`</span><span class="rule">`)
-				markup.Escape(w, dot140.Rule)
+				markup.Escape(w, dot149.Rule)
 				w.WriteString(`</span><span class="reason">`)
-				markup.Escape(w, dot140.Reason)
-				if dot141 := dot140.Answer; dot141 != "" {
+				markup.Escape(w, dot149.Reason)
+				if dot150 := dot149.Answer; dot150 != "" {
 					w.WriteString(" <em>→ ")
-					markup.Escape(w, dot141)
+					markup.Escape(w, dot150)
 					w.WriteString("</em>")
 				}
 				w.WriteString(`</span><span class="led">`)
-				if dot142 := dot140.Experiment; dot142 != "" {
+				if dot151 := dot149.Experiment; dot151 != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot142))
+					markup.Escape(w, markup.URLEscape(dot151))
 					w.WriteString(`">`)
-					markup.Escape(w, dot142)
+					markup.Escape(w, dot151)
 					w.WriteString("</a>")
 				}
-				if dot.Duels && dot140.Question != "" {
+				if dot.Duels && dot149.Question != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot140.Question))
+					markup.Escape(w, markup.URLEscape(dot149.Question))
 					w.WriteString(`">`)
-					markup.Escape(w, dot140.Question)
+					markup.Escape(w, dot149.Question)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot140.Question)
+					markup.Escape(w, dot149.Question)
 				}
 				w.WriteString(`</span></summary>
 <div class="weighed">
 `)
-				if len(dot140.Candidates) > 0 {
+				if len(dot149.Candidates) > 0 {
 					w.WriteString(`<div class="scroll"><table class="data"><thead><tr><th>candidate</th>`)
-					for _, dot144 := range dot.Parameters {
+					for _, dot153 := range dot.Parameters {
 						w.WriteString(`<th class="n">`)
-						markup.Escape(w, dot144.Name)
+						markup.Escape(w, dot153.Name)
 						w.WriteString("<small>")
-						markup.Escape(w, dot144.Unit)
+						markup.Escape(w, dot153.Unit)
 						w.WriteString("</small></th>")
 					}
 					if dot.Duels {
@@ -1096,80 +1089,80 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString(`<th class="n">acquisition<small>standardized, smaller is better</small></th></tr></thead>
 <tbody>`)
-					for _, dot146 := range dot140.Candidates {
+					for _, dot155 := range dot149.Candidates {
 						w.WriteString("<tr")
-						if dot146.Chosen {
+						if dot155.Chosen {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(`><th scope="row">`)
-						markup.Escape(w, dot146.Name)
-						if dot146.Chosen {
+						markup.Escape(w, dot155.Name)
+						if dot155.Chosen {
 							w.WriteString("<em>chosen</em>")
 						}
 						w.WriteString("</th>")
-						for _, dot148 := range dot146.Cells {
+						for _, dot157 := range dot155.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot148)
+							markup.Escape(w, dot157)
 							w.WriteString("</td>")
 						}
 						if dot.Duels {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot146.Score)
+							markup.Escape(w, dot155.Score)
 							w.WriteString("</td>")
 						} else {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot146.Prediction)
+							markup.Escape(w, dot155.Prediction)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot146.Bounds)
+							markup.Escape(w, dot155.Bounds)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot146.Belief)
+							markup.Escape(w, dot155.Belief)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot146.Acquisition)
+						markup.Escape(w, dot155.Acquisition)
 						w.WriteString("</td></tr>")
 					}
 					w.WriteString("</tbody></table></div>")
 				}
 				w.WriteString("\n")
-				if dot149 := dot140.Tests; len(dot149) > 0 {
+				if dot158 := dot149.Tests; len(dot158) > 0 {
 					w.WriteString(`<ul class="tests">`)
-					for _, dot151 := range dot149 {
+					for _, dot160 := range dot158 {
 						w.WriteString(`<li class="`)
-						if dot151.Holds {
+						if dot160.Holds {
 							w.WriteString("holds")
 						} else {
 							w.WriteString("fails")
 						}
 						w.WriteString(`">`)
-						markup.Escape(w, dot151.Name)
+						markup.Escape(w, dot160.Name)
 						w.WriteString(": ")
-						markup.Escape(w, dot151.Compared)
+						markup.Escape(w, dot160.Compared)
 						w.WriteString(" <b>")
-						markup.Escape(w, dot151.Answer)
+						markup.Escape(w, dot160.Answer)
 						w.WriteString("</b></li>")
 					}
 					w.WriteString("</ul>")
 				}
 				w.WriteString(`
 <p class="small">`)
-				for i152, f153 := range dot140.Facts {
-					if i152 != 0 {
+				for i161, f162 := range dot149.Facts {
+					if i161 != 0 {
 						w.WriteString(" · ")
 					}
-					markup.Escape(w, f153[0])
+					markup.Escape(w, f162[0])
 					w.WriteString(": ")
-					markup.Escape(w, f153[1])
+					markup.Escape(w, f162[1])
 				}
 				w.WriteString(" · ")
-				markup.Escape(w, dot140.Time)
+				markup.Escape(w, dot149.Time)
 				w.WriteString(` UTC</p>
 </div></details>
 `)
 			}
 			w.WriteString(`</div>
 `)
-			if dot138.Title != "" {
+			if dot147.Title != "" {
 				w.WriteString("</details>")
 			}
 		}
@@ -1187,48 +1180,48 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="notes">
 <h2>Notes and changes</h2>
 `)
-		if dot154 := dot.Exclusions; len(dot154) > 0 {
+		if dot163 := dot.Exclusions; len(dot163) > 0 {
 			w.WriteString(`<h3>Excluded, and left out since</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot156 := range dot154 {
+			for _, dot165 := range dot163 {
 				w.WriteString(`<tr id="`)
-				markup.Escape(w, dot156.ID)
+				markup.Escape(w, dot165.ID)
 				w.WriteString(`"><th scope="row">`)
-				markup.Escape(w, dot156.ID)
+				markup.Escape(w, dot165.ID)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot156.Region)
+				markup.Escape(w, dot165.Region)
 				w.WriteString(`</td><td class="why">`)
-				markup.Escape(w, dot156.Reason)
+				markup.Escape(w, dot165.Reason)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot156.Actor)
+				markup.Escape(w, dot165.Actor)
 				w.WriteString(`</td><td class="time">`)
-				markup.Escape(w, dot156.Time)
+				markup.Escape(w, dot165.Time)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		if dot157 := dot.Acts; len(dot157) > 0 {
+		if dot166 := dot.Acts; len(dot166) > 0 {
 			w.WriteString(`<h3>What people did, and why</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot159 := range dot157 {
+			for _, dot168 := range dot166 {
 				w.WriteString(`<tr><td class="time">`)
-				markup.Escape(w, dot159.Time)
+				markup.Escape(w, dot168.Time)
 				w.WriteString(`</td><th scope="row">`)
-				markup.Escape(w, dot159.Actor)
+				markup.Escape(w, dot168.Actor)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot159.Text)
-				if dot160 := dot159.About; dot160 != "" {
+				markup.Escape(w, dot168.Text)
+				if dot169 := dot168.About; dot169 != "" {
 					w.WriteString(` <a href="#`)
-					markup.Escape(w, markup.URLEscape(dot160))
+					markup.Escape(w, markup.URLEscape(dot169))
 					w.WriteString(`">`)
-					markup.Escape(w, dot160)
+					markup.Escape(w, dot169)
 					w.WriteString("</a>")
 				}
 				w.WriteString(`</td><td class="why">`)
-				if dot161 := dot159.Reason; dot161 != "" {
+				if dot170 := dot168.Reason; dot170 != "" {
 					w.WriteString("“")
-					markup.Escape(w, dot161)
+					markup.Escape(w, dot170)
 					w.WriteString("”")
 				}
 				w.WriteString("</td></tr>")
@@ -1236,47 +1229,47 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		for _, dot163 := range dot.Notes {
+		for _, dot172 := range dot.Notes {
 			w.WriteString("<blockquote><p>")
-			markup.Escape(w, dot163.Text)
+			markup.Escape(w, dot172.Text)
 			w.WriteString("</p><footer>")
-			markup.Escape(w, dot163.Actor)
+			markup.Escape(w, dot172.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot.Date(dot163.Time))
+			markup.Escape(w, dot.Date(dot172.Time))
 			w.WriteString(" UTC")
-			if dot164 := dot163.About; dot164 != "" {
+			if dot173 := dot172.About; dot173 != "" {
 				w.WriteString(`, about <a href="#`)
-				markup.Escape(w, markup.URLEscape(dot164))
+				markup.Escape(w, markup.URLEscape(dot173))
 				w.WriteString(`">`)
-				markup.Escape(w, dot164)
+				markup.Escape(w, dot173)
 				w.WriteString("</a>")
 			}
 			w.WriteString("</footer></blockquote>")
 		}
 		w.WriteString("\n")
-		for _, dot166 := range dot.Amendments {
+		for _, dot175 := range dot.Amendments {
 			w.WriteString(`<blockquote class="amendment"><p>The definition was changed`)
-			if dot167 := dot166.Reason; dot167 != "" {
+			if dot176 := dot175.Reason; dot176 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot167)
+				markup.Escape(w, dot176)
 			}
 			w.WriteString(`</p>
 <ul>`)
-			for _, dot169 := range dot166.Changes {
+			for _, dot178 := range dot175.Changes {
 				w.WriteString("<li><code>")
-				markup.Escape(w, dot169.Path)
+				markup.Escape(w, dot178.Path)
 				w.WriteString("</code>: ")
-				if dot170 := dot169.From; dot170 != "" {
+				if dot179 := dot178.From; dot179 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot170)
+					markup.Escape(w, dot179)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
 				}
 				w.WriteString(" → ")
-				if dot171 := dot169.To; dot171 != "" {
+				if dot180 := dot178.To; dot180 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot171)
+					markup.Escape(w, dot180)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
@@ -1284,9 +1277,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("</li>")
 			}
 			w.WriteString("</ul><footer>")
-			markup.Escape(w, dot166.Actor)
+			markup.Escape(w, dot175.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot166.Time)
+			markup.Escape(w, dot175.Time)
 			w.WriteString(" UTC</footer></blockquote>")
 		}
 		w.WriteString(`
@@ -1295,45 +1288,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot172 := dot.Files; len(dot172) > 0 {
+	if dot181 := dot.Files; len(dot181) > 0 {
 		w.WriteString(`<section id="files">
 <h2>Files</h2>
 <p class="caption">They are kept with the campaign, not in this page; the digest says which bytes they had.</p>
 <div class="scroll"><table class="data acts"><tbody>`)
-		for _, dot174 := range dot172 {
+		for _, dot183 := range dot181 {
 			w.WriteString(`<tr id="`)
-			markup.Escape(w, dot174.ID)
+			markup.Escape(w, dot183.ID)
 			w.WriteString(`"><th scope="row">`)
-			markup.Escape(w, dot174.ID)
+			markup.Escape(w, dot183.ID)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot174.Name)
-			if dot175 := dot174.Quantity; dot175 != "" {
+			markup.Escape(w, dot183.Name)
+			if dot184 := dot183.Quantity; dot184 != "" {
 				w.WriteString(", of ")
-				markup.Escape(w, dot175)
+				markup.Escape(w, dot184)
 			}
 			w.WriteString("</td><td>")
-			if dot176 := dot174.Experiment; dot176 != "" {
+			if dot185 := dot183.Experiment; dot185 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot176))
+				markup.Escape(w, markup.URLEscape(dot185))
 				w.WriteString(`">`)
-				markup.Escape(w, dot176)
+				markup.Escape(w, dot185)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("the campaign")
 			}
 			w.WriteString(`</td><td class="why">`)
-			markup.Escape(w, dot174.Comment)
+			markup.Escape(w, dot183.Comment)
 			w.WriteString("</td><td>")
-			if dot174.Kept() {
-				markup.Escape(w, dot174.Digest)
+			if dot183.Kept() {
+				markup.Escape(w, dot183.Digest)
 			} else {
 				w.WriteString("stays at ")
-				markup.Escape(w, dot174.URI)
+				markup.Escape(w, dot183.URI)
 			}
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot174.Actor)
+			markup.Escape(w, dot183.Actor)
 			w.WriteString(`</td><td class="time">`)
-			markup.Escape(w, dot.Date(dot174.Time))
+			markup.Escape(w, dot.Date(dot183.Time))
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>
@@ -1351,11 +1344,11 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.LastTime)
 	w.WriteString(` UTC. The log itself can be checked, and every decision made again:</p>
 <table class="commands">`)
-	for _, dot178 := range dot.Audit {
+	for _, dot187 := range dot.Audit {
 		w.WriteString("<tr><td><code>")
-		markup.Escape(w, dot178.Line)
+		markup.Escape(w, dot187.Line)
 		w.WriteString("</code></td><td>")
-		markup.Escape(w, dot178.Purpose)
+		markup.Escape(w, dot187.Purpose)
 		w.WriteString("</td></tr>")
 	}
 	w.WriteString(`</table>
@@ -1363,15 +1356,15 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.Digest)
 	w.WriteString(`</code></p>
 `)
-	if dot179 := dot.Checkpoint; dot179 != "" {
+	if dot188 := dot.Checkpoint; dot188 != "" {
 		w.WriteString(`<p class="small">Checkpoint of the log when this page was written. <code>campaignd audit --since</code> with these lines in a file finds also a store that was rewritten whole or replaced by an older copy:</p><pre>`)
-		markup.Escape(w, dot179)
+		markup.Escape(w, dot188)
 		w.WriteString("</pre>")
 	}
 	w.WriteString("\n")
-	if dot180 := dot.DefinitionText; dot180 != "" {
+	if dot189 := dot.DefinitionText; dot189 != "" {
 		w.WriteString(`<details class="source"><summary>The campaign file as it was read</summary><pre>`)
-		markup.Escape(w, dot180)
+		markup.Escape(w, dot189)
 		w.WriteString("</pre></details>")
 	}
 	w.WriteString(`

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/internal/view/figure"
+	"github.com/campaignd/campaignd/internal/view/report"
 )
 
 // decisionPage is the whole record of a decision, in words, with the what-if runs that were asked
@@ -25,7 +26,7 @@ type decisionPage struct {
 	Gloss            string // the meanings of the candidates' names
 	Tests            []testRow
 	Models           []view.Row
-	Shares           []shareTable
+	Shares           []report.ShareTable
 	AddUp            bool
 	Attributed       [][]string // Shapley values of each quantity at the chosen candidate
 	Plane            template.HTML
@@ -134,9 +135,10 @@ func (p *decisionPage) fill(d *view.Decision) {
 	p.Attributed = d.AttributedTable()
 	shares := view.Shares(def, made)
 	p.AddUp = view.AddUp(shares)
-	p.Shares = sharesIn(d, shares)
+	sought := def.Sought()
+	p.Shares = report.SharesIn(sought, d.Letters(), shares, figure.Page{Palette: figure.Classes})
 	if made.Attributions != nil && made.Attributions.Plane != nil {
-		p.Plane, p.PlaneText = plane(made.Attributions.Plane, def.Sought())
+		p.Plane, p.PlaneText = plane(made.Attributions.Plane, sought)
 	}
 	if made.Review != nil {
 		p.Review = reviewText(made.Review)

@@ -133,24 +133,6 @@ func bar(title string, share, incumbent float64) template.HTML {
 	return d.SVG()
 }
 
-// shareBar draws a parameter's contribution to a quantity, to the left and right of zero; most is
-// the value that fills one side, the same for all bars of a table.
-func shareBar(title string, value, most float64) template.HTML {
-	const w, h = 120.0, 14.0
-	d := newDrawing(w, h, "bar", title)
-	middle := w / 2
-	d.Line(figure.Role("zero"), middle, 0, middle, h)
-	if most > 0 {
-		x := value / most * (w/2 - 2)
-		role := figure.Role("more")
-		if x < 0 {
-			role = "less"
-		}
-		d.Rect(role, min(middle, middle+x), 2, math.Abs(x), 10)
-	}
-	return d.SVG()
-}
-
 // positions returns where the values of a composition lie between 0 and 1, a
 // number for each parameter: of categories, their place in the list.
 func positions(def *definition.Campaign, p definition.Point) []float64 {

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/markup"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/view/report"
 	"github.com/campaignd/campaignd/internal/web/manual"
 )
 
@@ -3380,7 +3381,7 @@ func drawConfirm(dot loginPage) markup.Page {
 	return markup.Page{Name: "confirm", Draw: func(w *bytes.Buffer) { htmlLayoutConfirm(w, dot) }}
 }
 
-func htmlShares(w *bytes.Buffer, dot []shareTable) {
+func htmlShares(w *bytes.Buffer, dot []report.ShareTable) {
 	for _, dot2 := range dot {
 		w.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="`)
 		markup.Escape(w, dot2.Caption)

@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/internal/view/report"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -72,7 +73,7 @@ type questionPage struct {
 	Unit              string
 	Asked             []string // the quantities that numbers are about, if there are several
 	Why               []string
-	Shares            []shareTable
+	Shares            []report.ShareTable
 	Trust             []string
 	// Answer is the answer that counts.
 	Answer, AnsweredBy string
