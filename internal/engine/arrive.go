@@ -54,7 +54,8 @@ func nextCollect(c Now) (Step, error) {
 		return nil, nil
 	}
 	for x := range among(c.State) {
-		if x.Command != "" && x.Instrument != person && !c.Collecting[x.ID] && c.Awaited(x) != nil {
+		asked := x.Command.ID != "" && x.Command.Instrument != person
+		if asked && !c.Collecting[x.ID] && c.Awaited(x) != nil {
 			return Collect{Experiment: x.ID}, nil
 		}
 	}
@@ -227,7 +228,9 @@ func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []e
 			continue
 		}
 		seen[value.Name] = true
-		p := &events.QuantityArrived{Experiment: x.ID, Command: x.Command, Instrument: x.Instrument}
+		p := &events.QuantityArrived{
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
+		}
 		p.Quantity, p.Missing, p.Unread = instruments.Arrived(q, value)
 		payloads = append(payloads, p)
 	}
@@ -237,7 +240,7 @@ func Delivered(s *campaign.State, experiment string, d instruments.Delivery) []e
 		}
 		seen[missing.Name] = true
 		payloads = append(payloads, &events.QuantityArrived{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 			Missing: &events.Missing{
 				Name:   missing.Name,
 				Reason: instruments.WhyMissing(missing.Reason),

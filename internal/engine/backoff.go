@@ -84,7 +84,7 @@ func restsUntil(c Now) time.Time {
 func rest(s *campaign.State, x *campaign.Experiment, until time.Time) string {
 	row := failingRow(s)
 	last := row[len(row)-1]
-	name := last.Instrument
+	name := last.Command.Instrument
 	if name == "" {
 		name = "the instrument"
 	}

@@ -65,14 +65,15 @@ func (r *Cancel) record(c Now, _ *Request) ([]events.Payload, error) {
 
 // of calls one experiment off.
 func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
+	c := &x.Command
 	switch {
 	case x.Status == campaign.Requested:
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
-	case !x.AtWork():
+	case !c.AtWork():
 		return nil, conflict(x.ID, "%s is %s: there is nothing to call off", x.ID, x.Status)
-	case x.Void():
+	case c.Void():
 		return nil, conflict(x.ID, "%s was called off already, and cannot begin any more", x.ID)
-	case r.Voided == "" && x.BeingCalledOff() && r.EndProgram == x.CallOff.EndProgram:
+	case r.Voided == "" && c.BeingCalledOff() && r.EndProgram == c.CallOff.EndProgram:
 		return nil, conflict(x.ID, "%s is being called off already", x.ID).With(voidRemedies(x)...)
 	}
 	return []events.Payload{r.order(x, "")}, nil
@@ -82,10 +83,13 @@ func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
 // repeat is the experiment that repeats it, or "".
 func (r *Cancel) order(x *campaign.Experiment, repeat string) events.Payload {
 	if r.Voided != "" {
-		return &events.CancellationAnswered{Experiment: x.ID, Command: x.Command, By: r.Voided, Reason: r.Reason}
+		return &events.CancellationAnswered{
+			Experiment: x.ID, Command: x.Command.ID, By: r.Voided, Reason: r.Reason,
+		}
 	}
 	return &events.CancellationOrdered{
-		Experiment: x.ID, Command: x.Command, EndProgram: r.EndProgram, Repeat: repeat, Reason: r.Reason,
+		Experiment: x.ID, Command: x.Command.ID, EndProgram: r.EndProgram, Repeat: repeat,
+		Reason: r.Reason,
 	}
 }
 
@@ -100,7 +104,7 @@ func (r *Abort) record(c Now, _ *Request) ([]events.Payload, error) {
 		payloads = append(payloads, &events.CampaignPaused{Reason: r.Reason})
 	}
 	for x := range among(c.State) {
-		if x.AtWork() && x.CallOff == nil {
+		if x.Command.AtWork() && x.Command.CallOff == nil {
 			payloads = append(payloads, (&Cancel{Reason: r.Reason}).order(x, ""))
 		}
 	}
@@ -128,15 +132,15 @@ func DevicesOf(s *campaign.State) (names []string) {
 	add(campaignfile.LabInstrument(s.Source))
 	var last *campaign.Experiment
 	for x := range among(s) {
-		if x.AtWork() {
-			add(x.Identity, x.Instrument)
+		if x.Command.AtWork() {
+			add(x.Command.Identity, x.Command.Instrument)
 		}
-		if x.Command != "" {
+		if x.Command.ID != "" {
 			last = x
 		}
 	}
 	if last != nil && !s.Status.Ended() {
-		add(last.Identity, last.Instrument)
+		add(last.Command.Identity, last.Command.Instrument)
 	}
 	return names
 }
@@ -157,7 +161,7 @@ func voidBeforeAnything(
 // command off, too. A person at the bench is not called off: they have just reported what they
 // did.
 func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
-	return x.Command != "" && !x.AtRest() && !s.Definition.ByHand()
+	return x.Command.ID != "" && !x.Command.AtRest() && !s.Definition.ByHand()
 }
 
 // CalledOff returns the record of a command that was called off and cannot begin
@@ -167,11 +171,12 @@ func CalledOff(
 	c Now, experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
 ) []events.Payload {
 	x := c.Experiment(experiment)
-	if !x.BeingCalledOff() {
+	if !x.Command.BeingCalledOff() {
 		return nil // its outcome was quicker, or a person
 	}
 	payloads := []events.Payload{&events.CancellationAnswered{
-		Experiment: x.ID, Command: x.Command, By: by, Instrument: x.Instrument, Fate: string(fate),
+		Experiment: x.ID, Command: x.Command.ID, By: by, Instrument: x.Command.Instrument,
+		Fate: string(fate),
 	}}
 	if ended != nil && !x.Status.Open() {
 		payloads = append(payloads, Concluded(c, experiment, *ended, nil, from)...)
@@ -184,17 +189,18 @@ func CalledOff(
 func Confirmed(s *campaign.State, experiment, command string) []events.Payload {
 	x := s.Experiment(experiment)
 	switch {
-	case x == nil || x.Command != command:
+	case x == nil || x.Command.ID != command:
 		return nil
-	case x.Status == campaign.Dispatched:
+	case x.Command.Fate == campaign.Sent:
 		return []events.Payload{&events.ExperimentStarted{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 		}}
-	case x.Status == campaign.Started:
+	case x.Command.Fate == campaign.Begun:
 		return nil
 	}
 	return []events.Payload{&events.InstrumentAnswered{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Answer: string(campaign.Started),
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
+		Answer: string(campaign.Started),
 	}}
 }
 
@@ -210,7 +216,7 @@ type CallingOff struct {
 // steps may wait for a device, a lease or an answer, this one must not.
 func nextCallOff(c Now) (Step, error) {
 	for _, x := range c.BeingCalledOff() {
-		if c.CallingOff[x.ID].Order != x.CallOff.Order {
+		if c.CallingOff[x.ID].Order != x.Command.CallOff.Order {
 			return CallOff{Experiment: x.ID}, nil
 		}
 	}
@@ -226,7 +232,7 @@ func nextContradicted(c Now) (Step, error) {
 	}
 	return record(&events.CampaignPaused{Reason: fmt.Sprintf(
 		"%s was settled as %s, and then %s answered otherwise: look at the device before anything more is sent",
-		x.ID, x.Status, x.Instrument)})
+		x.ID, x.Status, x.Command.Instrument)})
 }
 
 // nextOvertaken withdraws the repetition of an experiment that was performed
@@ -247,10 +253,10 @@ func nextOvertaken(c Now) (Step, error) {
 // repetitionOf is the experiment that was requested in the place of one whose
 // instrument then said that it was performed; nil for any other.
 func repetitionOf(s *campaign.State, x *campaign.Experiment) *campaign.Experiment {
-	if x.CallOff == nil || !x.CallOff.Overtaken {
+	if x.Command.CallOff == nil || !x.Command.CallOff.Overtaken {
 		return nil
 	}
-	return s.Experiment(x.CallOff.Repeat)
+	return s.Experiment(x.Command.CallOff.Repeat)
 }
 
 // heldBack reports whether an experiment waits for the fate of the one that it repeats.
@@ -279,7 +285,8 @@ func firstCalledOff(c Now, wait Wait) Wait {
 	if len(ids) > 1 {
 		is = "are"
 	}
-	text := fmt.Sprintf("%s to answer that %s %s called off", off[0].Instrument, events.ExperimentList(ids), is)
+	text := fmt.Sprintf("%s to answer that %s %s called off",
+		off[0].Command.Instrument, events.ExperimentList(ids), is)
 	var remedies []problem.Remedy
 	if why := c.CallingOff[off[0].ID].Why; why != "" {
 		text += " (" + why + ")"

@@ -98,14 +98,14 @@ func fruitless(c Now) []*campaign.Experiment {
 // called off for that reason does not count against the instrument, and neither does one that a
 // person called off while it was under way.
 func withoutResult(x *campaign.Experiment) bool {
-	if x.CallOff != nil && !x.CallOff.Settled {
+	if x.Command.CallOff != nil && !x.Command.CallOff.Settled {
 		return false
 	}
 	switch x.Status {
 	case campaign.Failed, campaign.Infeasible, campaign.Deferred:
 		return true
 	case campaign.Cancelled: // without a command it was called off before anybody tried
-		return x.Command != "" && !x.Once
+		return x.Command.ID != "" && !x.Once
 	}
 	return false
 }

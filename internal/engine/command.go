@@ -26,7 +26,7 @@ func CommandID(s *campaign.State, experiment string) string {
 // the state alone, so that a process that takes over sends the same command.
 func CommandOf(s *campaign.State, x *campaign.Experiment) instruments.Command {
 	return instruments.Command{
-		ID: x.Command, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
+		ID: x.Command.ID, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
 		Replicate: x.Replicate,
 	}
 }

@@ -129,7 +129,8 @@ func tooEarly(s *campaign.State, x *campaign.Experiment) error {
 			},
 		)
 	}
-	return notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet", x.ID, x.Instrument)
+	return notNow(x.ID, "%s is still under way with %s: there is no outcome to correct yet",
+		x.ID, x.Command.Instrument)
 }
 
 // contradicts returns the error of a correction to an outcome that the experiment cannot have.

@@ -71,7 +71,7 @@ type World struct {
 func Attended(s *campaign.State, w World) World {
 	w.CallingOff = make(map[string]CallingOff)
 	for _, x := range s.BeingCalledOff() {
-		w.CallingOff[x.ID] = CallingOff{Order: x.CallOff.Order}
+		w.CallingOff[x.ID] = CallingOff{Order: x.Command.CallOff.Order}
 	}
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
 	for i := range s.Experiments {
@@ -286,12 +286,12 @@ func nextWatch(c Now) (Step, error) {
 		switch {
 		case !giveUp.IsZero() && !c.Now.Before(giveUp):
 			return record(&events.ExperimentUnresolved{
-				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter),
 			})
-		case !x.Stalled && !stall.IsZero() && !c.Now.Before(stall):
+		case !x.Command.Stalled && !stall.IsZero() && !c.Now.Before(stall):
 			return record(&events.InstrumentStalled{
-				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 				Waited: stallAfter.Seconds(),
 			})
 		}
@@ -308,9 +308,9 @@ const firstWord = 10 * time.Second
 // zero means never. Silence begins when the command was sent, or when the instrument reported
 // its fate.
 func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
-	since := x.DispatchedAt
-	if x.RecalledAt.After(since) {
-		since = x.RecalledAt
+	since := x.Command.DispatchedAt
+	if x.Command.RecalledAt.After(since) {
+		since = x.Command.RecalledAt
 	}
 	after := func(allowed time.Duration) time.Time {
 		if allowed <= 0 {
@@ -347,7 +347,7 @@ func nextRecovered(c Now) (Step, error) {
 		Pending: true,
 	}
 	if x := firstWith(c.State, underway...); x != nil {
-		wait.For = fmt.Sprintf("%s to say what became of %s", x.Instrument, x.ID)
+		wait.For = fmt.Sprintf("%s to say what became of %s", x.Command.Instrument, x.ID)
 	}
 	return wait, nil
 }
@@ -516,11 +516,11 @@ func timeIsUp(c Now) Step {
 // campaign.
 func waitingForInstrument(c Now) string {
 	if x := firstWith(c.State, underway...); x != nil {
-		who, what := x.Instrument, x.ID
+		who, what := x.Command.Instrument, x.ID
 		if c.Definition.ByHand() {
 			who, what = "a person", events.ExperimentList(notMeasured(c.State))
 		}
-		if x.Stalled {
+		if x.Command.Stalled {
 			return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
 		}
 		return fmt.Sprintf("%s to measure %s", who, what)
@@ -559,7 +559,7 @@ func Deadline(c Now) time.Time {
 	}
 	for x := range among(c.State, underway...) {
 		stall, giveUp := watchTimes(c, x)
-		if !x.Stalled {
+		if !x.Command.Stalled {
 			add(stall)
 		}
 		add(giveUp)

@@ -23,7 +23,7 @@ func Concluded(
 	x := c.Experiment(experiment)
 	o, remarks := recordable(c.State, experiment, o)
 	if failed != nil {
-		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+		if !x.Command.UnderWay() {
 			return nil // that the line is gone says nothing new
 		}
 		o = instruments.Outcome{Status: instruments.Unknown, Cause: legible(failed.Error())}
@@ -49,10 +49,10 @@ func conclude(
 	switch {
 	case !x.Status.Open() && known:
 		return &events.InstrumentAnswered{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 			Answer: string(o.Status), Text: late(o),
 		}
-	case !known && x.Status != campaign.Dispatched && x.Status != campaign.Started:
+	case !known && !x.Command.UnderWay():
 		if o.Cause == "" {
 			return nil
 		}
@@ -64,20 +64,20 @@ func conclude(
 	case instruments.Failed:
 		if o.Once && RepeatsSuspect(c, x.ID) {
 			return &events.ExperimentCancelled{
-				Experiment: x.ID, Command: x.Command, Reason: o.Cause, Once: true,
+				Experiment: x.ID, Command: x.Command.ID, Reason: o.Cause, Once: true,
 			}
 		}
 		return failed(c.State, x, o, from)
 	case instruments.Infeasible:
 		return &events.ExperimentInfeasible{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: o.Cause,
 		}
 	case instruments.Deferred:
 		return &events.ExperimentDeferred{
-			Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause,
+			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: o.Cause,
 		}
 	case instruments.Cancelled:
-		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command, Reason: o.Cause}
+		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command.ID, Reason: o.Cause}
 	}
 	cause := o.Cause
 	if o.Status != instruments.Unknown {
@@ -86,7 +86,7 @@ func conclude(
 		)
 	}
 	return &events.ExperimentUnresolved{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: cause,
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: cause,
 	}
 }
 
@@ -96,7 +96,7 @@ func failed(
 	s *campaign.State, x *campaign.Experiment, o instruments.Outcome, from instruments.Description,
 ) events.Payload {
 	failed := &events.ExperimentFailed{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: o.Cause, Rejected: o.Rejected,
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: o.Cause, Rejected: o.Rejected,
 	}
 	if o.Measurement == nil {
 		return failed
@@ -129,7 +129,7 @@ func admitted(
 	s *campaign.State, x *campaign.Experiment, reported *events.Measurement, from instruments.Description,
 ) events.Payload {
 	failed := &events.ExperimentFailed{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 	}
 	if reported == nil {
 		failed.Cause = "the instrument reported a measurement without a value"
@@ -142,7 +142,7 @@ func admitted(
 	}
 	definition.Default(&m.Identity, from.Identity)
 	return &events.ExperimentMeasured{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 		Requested: x.Parameters, Measurement: m,
 	}
 }

@@ -64,7 +64,7 @@ func runsOfValues(s *campaign.State, instrument, but string) (runs []run) {
 	var ended []*campaign.Experiment
 	for y := range among(s) {
 		if y.Status == campaign.Measured && y.ID != but && y.Origin != events.OriginImport &&
-			y.Instrument == instrument {
+			y.Command.Instrument == instrument {
 			ended = append(ended, y)
 		}
 	}

@@ -115,10 +115,10 @@ func (s *scenario) assume(kind events.Kind, said map[string]any) {
 	case events.KindExperimentStarted, events.KindExperimentFailed, events.KindExperimentInfeasible,
 		events.KindExperimentDeferred, events.KindExperimentUnresolved, events.KindInstrumentStalled,
 		events.KindInstrumentAnswered:
-		assume("command", x.Command)
+		assume("command", x.Command.ID)
 		assume("instrument", "robot")
 	case events.KindCancellationOrdered, events.KindCancellationAnswered:
-		assume("command", x.Command)
+		assume("command", x.Command.ID)
 	}
 }
 

@@ -322,7 +322,7 @@ func tellable(s *campaign.State, x *campaign.Experiment, id string) error {
 		return conflict(id, "%s is %s already", id, x.Status).
 			With(problem.Remedy{Text: "if it ended otherwise, say so", Action: problem.Correct, Subject: id})
 	case x.Status != campaign.Requested && !s.Definition.ByHand():
-		return notNow(id, "%s is working on %s and will tell its result itself", x.Instrument, id)
+		return notNow(id, "%s is working on %s and will tell its result itself", x.Command.Instrument, id)
 	}
 	return nil
 }

@@ -33,9 +33,9 @@ func occurrences(row []*campaign.Experiment) (groups [][]*campaign.Experiment) {
 // ended, so that nothing could be learned from the one for the other, and ended
 // soon after it, in the same way and for the same reason.
 func endedTogether(first, x *campaign.Experiment) bool {
-	return x.Status == first.Status && x.Instrument == first.Instrument &&
+	return x.Status == first.Status && x.Command.Instrument == first.Command.Instrument &&
 		ownCause(x) == ownCause(first) &&
-		!x.DispatchedAt.IsZero() && x.DispatchedAt.Before(first.EndedAt) &&
+		!x.Command.DispatchedAt.IsZero() && x.Command.DispatchedAt.Before(first.EndedAt) &&
 		x.EndedAt.Sub(first.EndedAt) <= togetherWithin
 }
 
@@ -43,8 +43,8 @@ func endedTogether(first, x *campaign.Experiment) bool {
 // removed. Programs like to name the command in their messages, which would make every cause a
 // different one.
 func ownCause(x *campaign.Experiment) string {
-	if x.Command == "" {
+	if x.Command.ID == "" {
 		return x.Cause
 	}
-	return strings.ReplaceAll(x.Cause, x.Command, "")
+	return strings.ReplaceAll(x.Cause, x.Command.ID, "")
 }

@@ -32,7 +32,7 @@ func TestMetersOfWhatIsOpen(t *testing.T) {
 	s := view.Campaign{
 		Questions: []campaign.Question{{ID: "q1", AskedAt: at}, {ID: "q2", AskedAt: at.Add(time.Second)}},
 		UnderWay: []campaign.Experiment{
-			{ID: "e1", DispatchedAt: at.Add(time.Hour)}, {ID: "e2"}, {ID: "e3", DispatchedAt: at.Add(2 * time.Hour)},
+			{ID: "e1", Command: campaign.Command{DispatchedAt: at.Add(time.Hour)}}, {ID: "e2"}, {ID: "e3", Command: campaign.Command{DispatchedAt: at.Add(2 * time.Hour)}},
 		},
 	}
 	asked := map[string]time.Time{"q1": at, "q2": at.Add(time.Second)}

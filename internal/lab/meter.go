@@ -109,8 +109,8 @@ func (m *metrics) begin(s view.Campaign) *meter {
 		one.asked[q.ID] = q.AskedAt
 	}
 	for _, x := range s.UnderWay {
-		if !x.DispatchedAt.IsZero() {
-			one.dispatched[x.ID] = x.DispatchedAt
+		if !x.Command.DispatchedAt.IsZero() {
+			one.dispatched[x.ID] = x.Command.DispatchedAt
 		}
 	}
 	m.mu.Lock()

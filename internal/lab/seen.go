@@ -133,7 +133,7 @@ func (s *seen) unlike(
 		return "", err
 	}
 	if !ok {
-		given := func(x campaign.Experiment) bool { return x.Command != "" }
+		given := func(x campaign.Experiment) bool { return x.Command.ID != "" }
 		if !slices.ContainsFunc(state.Experiments, given) {
 			return "", nil
 		}

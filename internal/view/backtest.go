@@ -52,7 +52,7 @@ func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 		if x.Measurement == nil {
 			continue
 		}
-		if x.Identity != "" && x.Identity != best.Identity {
+		if x.Command.Identity != "" && x.Command.Identity != best.Identity {
 			return "" // its measurements stand in another table
 		}
 		measured++

@@ -175,20 +175,20 @@ func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 	type fate struct{ instrument, cause string }
 	unknown := make(map[fate][]string)
 	for _, x := range c.UnderWay {
-		if x.Status == campaign.Unresolved && !x.BeingCalledOff() {
-			f := fate{x.Instrument, x.Cause}
+		if x.Status == campaign.Unresolved && !x.Command.BeingCalledOff() {
+			f := fate{x.Command.Instrument, x.Cause}
 			unknown[f] = append(unknown[f], x.ID)
 		}
 	}
 	for _, x := range c.UnderWay {
-		f := fate{x.Instrument, x.Cause}
+		f := fate{x.Command.Instrument, x.Cause}
 		if x.Status != campaign.Unresolved || unknown[f] == nil {
 			continue // or it was named with another of the same cause
 		}
 		ids := events.ExperimentList(unknown[f])
 		settle := problem.Remedy{Action: problem.Resolve, Subject: strings.ReplaceAll(ids, " ", "")}
 		needs = append(needs, fmt.Sprintf("the fate of %s is unknown (%s): look at %s, then `%s`",
-			ids, x.Cause, x.Instrument, how(settle)))
+			ids, x.Cause, x.Command.Instrument, how(settle)))
 		delete(unknown, f)
 	}
 	for _, x := range c.Doubtful {
@@ -209,13 +209,13 @@ func (c *Campaign) calledOff(how How, driven bool) []string {
 	of := make(map[string][]string)
 	var named []string
 	for _, x := range c.CalledOff {
-		if driven && (x.Status == campaign.Dispatched || x.Status == campaign.Started) {
+		if driven && x.Command.UnderWay() {
 			continue
 		}
-		if of[x.Instrument] == nil {
-			named = append(named, x.Instrument)
+		if of[x.Command.Instrument] == nil {
+			named = append(named, x.Command.Instrument)
 		}
-		of[x.Instrument] = append(of[x.Instrument], x.ID)
+		of[x.Command.Instrument] = append(of[x.Command.Instrument], x.ID)
 	}
 	for _, instrument := range named {
 		list := events.ExperimentList(of[instrument])
@@ -241,6 +241,6 @@ func (c *Campaign) contradicted(how How) []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s was settled as %s, and %s has answered otherwise since: look at the device, "+
-		"and at `%s`, before anything more is sent", x.ID, x.Status, x.Instrument,
+		"and at `%s`, before anything more is sent", x.ID, x.Status, x.Command.Instrument,
 		how(problem.Remedy{Action: problem.Explain, Subject: x.ID}))}
 }

@@ -153,7 +153,7 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	write := format.CompositionsOf(def)
 	for _, x := range st.UnderWay {
 		stalled := ""
-		if x.Stalled {
+		if x.Command.Stalled {
 			stalled = ", silent for longer than it should be"
 		}
 		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
@@ -186,11 +186,11 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 // order: "e1-e24 are being called off since 14:02:11, as ada said: a leak".
 func CallingOffTexts(off []campaign.Experiment, now time.Time) (texts []string) {
 	for len(off) > 0 {
-		first := off[0].CallOff
+		first := off[0].Command.CallOff
 		var ids []string
 		var others []campaign.Experiment
 		for _, x := range off {
-			if x.CallOff.At.Equal(first.At) && x.CallOff.By == first.By {
+			if x.Command.CallOff.At.Equal(first.At) && x.Command.CallOff.By == first.By {
 				ids = append(ids, x.ID)
 			} else {
 				others = append(others, x)

@@ -12,7 +12,7 @@ import (
 //
 // A start that the instrument has not read yet may still lie in its input when a
 // person looks and says that nothing has moved. Until the order is answered the
-// device is as good as at work: see [Experiment.BeingCalledOff].
+// device is as good as at work: see [Command.BeingCalledOff].
 type CallOff struct {
 	// Order is the ID of the event that ordered it last, By its actor.
 	Order  string    `json:"order"`
@@ -39,50 +39,21 @@ type CallOff struct {
 	Overtaken bool `json:"overtaken,omitempty"`
 }
 
-// BeingCalledOff reports whether the experiment's command was called off and may
-// still begin, as far as the log knows.
-func (x *Experiment) BeingCalledOff() bool {
-	return x.CallOff != nil && x.CallOff.Voided == "" && !x.CallOff.Over
-}
-
 // BeingCalledOff returns the experiments whose commands are being called off.
 func (s *State) BeingCalledOff() (all []*Experiment) {
 	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.BeingCalledOff() {
+		if x := &s.Experiments[i]; x.Command.BeingCalledOff() {
 			all = append(all, x)
 		}
 	}
 	return all
 }
 
-// Void reports whether the experiment's command cannot begin any more.
-func (x *Experiment) Void() bool {
-	return x.CallOff != nil && (x.CallOff.Voided != "" || x.CallOff.Over)
-}
-
-// AtRest reports whether the experiment's command cannot begin any more and, as far as the
-// instrument can tell, is not under way either. A command can be void and under way: a device that
-// does not stop completes a command that it has begun.
-func (x *Experiment) AtRest() bool {
-	return x.Void() &&
-		(x.CallOff.Over || x.CallOff.Fate != "" || x.CallOff.Voided == events.VoidedByPower)
-}
-
-// AtWork reports whether the device may be at work on the experiment, or may
-// still begin it.
-func (x *Experiment) AtWork() bool {
-	switch x.Status {
-	case Dispatched, Started, Unresolved:
-		return x.Command != ""
-	}
-	return x.BeingCalledOff()
-}
-
 // AtWork counts the experiments on which the device may be at work, or which it
 // may still begin.
 func (s *State) AtWork() (n int) {
 	for i := range s.Experiments {
-		if s.Experiments[i].AtWork() {
+		if s.Experiments[i].Command.AtWork() {
 			n++
 		}
 	}
@@ -91,7 +62,7 @@ func (s *State) AtWork() (n int) {
 
 // uncommanded says that an experiment was given to no instrument, or "".
 func uncommanded(x *Experiment) (problem string) {
-	if x != nil && x.Command == "" {
+	if x != nil && x.Command.ID == "" {
 		return fmt.Sprintf("experiment %s was given to no instrument", x.ID)
 	}
 	return ""
@@ -103,15 +74,15 @@ func callOff(_ *State, x *Experiment, e events.Event, p *events.CancellationOrde
 		Order: e.ID, By: e.Actor, At: e.Time, Reason: p.Reason, EndProgram: p.EndProgram, Repeat: p.Repeat,
 		Settled: !x.Status.Open(),
 	}
-	if x.CallOff != nil && order.Repeat == "" {
-		order.Repeat = x.CallOff.Repeat
+	if x.Command.CallOff != nil && order.Repeat == "" {
+		order.Repeat = x.Command.CallOff.Repeat
 	}
-	x.CallOff = &order
+	x.Command.CallOff = &order
 }
 
 // answerable checks the word that a command is void.
 func answerable(_ *State, x *Experiment, p *events.CancellationAnswered) (problem string) {
-	if x != nil && x.Command != "" && p.By != events.VoidedByPower && !x.BeingCalledOff() {
+	if x != nil && x.Command.ID != "" && p.By != events.VoidedByPower && !x.Command.BeingCalledOff() {
 		return fmt.Sprintf("experiment %s is not being called off", x.ID)
 	}
 	return uncommanded(x)
@@ -124,30 +95,30 @@ func void(_ *State, x *Experiment, e events.Event, p *events.CancellationAnswere
 	answered := CallOff{
 		Order: e.ID, By: e.Actor, At: e.Time, Reason: p.Reason, Settled: !x.Status.Open(),
 	}
-	if x.CallOff != nil {
-		answered = *x.CallOff // the value of before is shared with clones
+	if x.Command.CallOff != nil {
+		answered = *x.Command.CallOff // the value of before is shared with clones
 	}
 	answered.Voided = p.By
 	answered.Fate = p.Fate
 	acted := p.Acted() || answered.Performed
 	if acted && (x.Status == Unresolved || x.Status == Cancelled) {
 		answered.Overtaken = x.Status == Cancelled
-		x.Status = Started
+		x.Command.Fate = Begun
 		x.Cause = ""
 		x.Source = ""
 		x.EndedAt = time.Time{}
-		x.RecalledAt = e.Time
+		x.Command.RecalledAt = e.Time
 	}
-	x.CallOff = &answered
+	x.Command.CallOff = &answered
 }
 
 // heard folds what an instrument said too late. Where it contradicts a fate that
 // is settled, the campaign pauses: see [State.Contradicted].
 func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered) {
-	if x.BeingCalledOff() { // what became of it is still being asked
-		performed := *x.CallOff
+	if x.Command.BeingCalledOff() { // what became of it is still being asked
+		performed := *x.Command.CallOff
 		performed.Performed = performed.Performed || !ExperimentStatus(p.Answer).CalledOff()
-		x.CallOff = &performed
+		x.Command.CallOff = &performed
 		return
 	}
 	switch said := ExperimentStatus(p.Answer); {
@@ -162,9 +133,9 @@ func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered
 // overByOutcome ends the call-off of a command whose instrument has said how it
 // ended: it will not begin any more.
 func (x *Experiment) overByOutcome(e events.Event) {
-	if x.BeingCalledOff() && strings.HasPrefix(e.Actor, "instrument:") {
-		over := *x.CallOff
+	if x.Command.BeingCalledOff() && strings.HasPrefix(e.Actor, "instrument:") {
+		over := *x.Command.CallOff
 		over.Over = true
-		x.CallOff = &over
+		x.Command.CallOff = &over
 	}
 }

@@ -123,8 +123,8 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.RecoveryDone:
 		s.Recoveries++
 		for _, c := range p.Commands {
-			if x := s.Experiment(c.Experiment); x != nil && x.Command == c.Command {
-				x.RecalledAt = e.Time
+			if x := s.Experiment(c.Experiment); x != nil && x.Command.ID == c.Command {
+				x.Command.RecalledAt = e.Time
 			}
 		}
 		if p.Epoch != "" {
@@ -169,11 +169,7 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		// They change models alone, which are other projections.
 
 	default:
-		row, known := transitions[events.KindOf(payload)]
-		if !known { // a kind that was added to the table of kinds, and not here
-			return "what it changes is not known"
-		}
-		return row.move(s, e, payload)
+		return s.aboutExperiment(e, payload)
 	}
 	return ""
 }

@@ -2,6 +2,7 @@ package campaign_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -241,6 +242,10 @@ func TestExperimentsGoTheirWay(t *testing.T) {
 			if err != nil {
 				continue
 			}
+			x, again := *f.State().Experiment(id), campaign.Experiment{}
+			if text, err := json.Marshal(x); err != nil || json.Unmarshal(text, &again) != nil || again.Command.Fate != x.Command.Fate {
+				t.Fatalf("after %s of an experiment its command is %q, and %q once it was written", name, x.Command.Fate, again.Command.Fate)
+			}
 			ended := outcomes[to[step]] != ""
 			stalled[i] = name == "stalled" || stalled[i] && (to[step] == "started" || to[step] == "dispatched")
 			status[i] = to[step]
@@ -263,7 +268,7 @@ func TestExperimentsGoTheirWay(t *testing.T) {
 				if isOpen && s != "unresolved" || s == "measured" {
 					cause = ""
 				}
-				if string(x.Status) != s || x.Cause != cause || x.Source != source[k] || x.Stalled != stalled[k] || x.Status.Open() != isOpen ||
+				if string(x.Status) != s || x.Cause != cause || x.Source != source[k] || x.Command.Stalled != stalled[k] || x.Status.Open() != isOpen ||
 					(x.Measurement != nil) != (s == "measured") || x.Status.Outcome() != outcomes[s] {
 					t.Fatalf("after %s of an experiment: %+v, want it %s because %q, stalled %v, standing in %s", name, *x, s, cause, stalled[k], source[k])
 				}
@@ -364,8 +369,10 @@ func TestExperimentsRememberThemselves(t *testing.T) {
 	f.must(&events.InstrumentStalled{Experiment: "e1", Command: "k"})                                                                       // i4
 	x := campaign.Experiment{
 		ID: "e1", Status: campaign.Dispatched, Parameters: point(1), Origin: events.OriginInitial, Decision: "d1", Replicate: 2,
-		Command: "k", Instrument: "potentiostat", Identity: "serial 7", Real: true, Stalled: true,
-		RequestedAt: at(2), DispatchedAt: at(3), LastEvent: "i4", Trace: "t4",
+		RequestedAt: at(2), Command: campaign.Command{
+			ID: "k", Fate: campaign.Sent, Instrument: "potentiostat", Identity: "serial 7", Real: true, Stalled: true,
+			DispatchedAt: at(3),
+		}, LastEvent: "i4", Trace: "t4",
 	}
 	same := func() {
 		t.Helper()
@@ -375,12 +382,14 @@ func TestExperimentsRememberThemselves(t *testing.T) {
 	}
 	same()
 	f.must(&events.ExperimentUnresolved{Experiment: "e1", Command: "k", Cause: "power cut"}) // i5
-	x.Status, x.Cause, x.Stalled, x.LastEvent, x.Trace = campaign.Unresolved, "power cut", false, "i5", "t5"
+	x.Status, x.Cause, x.Command.Stalled, x.LastEvent, x.Trace = campaign.Unresolved, "power cut", false, "i5", "t5"
+	x.Command.Fate = campaign.Unknown
 	same()
 	m := result(1.1, 5)
 	f.must(&events.ExperimentMeasured{Experiment: "e1", Command: "k", Instrument: "other", Requested: point(1), Measurement: m}) // i6
-	x.Status, x.Cause, x.Measurement, x.Instrument, x.Source = campaign.Measured, "", &m, "other", "i6"
+	x.Status, x.Cause, x.Measurement, x.Command.Instrument, x.Source = campaign.Measured, "", &m, "other", "i6"
 	x.EndedAt, x.LastEvent, x.Trace = at(6), "i6", "t6"
+	x.Command.Fate = campaign.Over
 	same()
 	flag := &events.MeasurementFlagged{Experiment: "e1", Verdict: events.VerdictElsewhere}
 	f.must(flag) // i7
@@ -400,7 +409,7 @@ func TestExperimentsRememberThemselves(t *testing.T) {
 		}
 		simulated.Sequence++
 	}
-	if x := f.State().Experiment("e2"); x.Real || !x.Simulated {
+	if x := f.State().Experiment("e2"); x.Command.Real || !x.Simulated {
 		t.Errorf("a simulated device: %+v", x)
 	}
 }

@@ -137,8 +137,8 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 		if status != Measured {
 			x.Cause = p.Reason
 		}
-		if x.Instrument == "" {
-			x.Instrument = "person"
+		if x.Command.Instrument == "" {
+			x.Command.Instrument = "person"
 		}
 	case x.Status != status || x.Excluded == p.Excluded:
 		if x.Measurement != nil {

@@ -127,7 +127,7 @@ func TestCorrectedOutcomes(t *testing.T) {
 		t.Errorf("a failure for another reason: %+v", *x)
 	}
 	f.must(&events.ExperimentCorrected{Experiment: "e1", Supersedes: "i7", Was: "failed", Outcome: "measured", Measurement: &m, Reason: "found"})
-	if x := f.State().Experiment("e1"); x.Excluded || x.Cause != "" || x.Retracted != nil || x.Instrument != "person" || x.Measurement == nil || x.Measurement == &m {
+	if x := f.State().Experiment("e1"); x.Excluded || x.Cause != "" || x.Retracted != nil || x.Command.Instrument != "person" || x.Measurement == nil || x.Measurement == &m {
 		t.Errorf("a measurement after all: %+v", *x)
 	}
 	g := begin(t)

@@ -67,74 +67,62 @@ func (s ExperimentStatus) Outcome() events.Resolution {
 	return ""
 }
 
-// Experiment is the state of one experiment.
+// Experiment is the state of one experiment. Programs read it as [Written].
 type Experiment struct {
-	ID         string           `json:"id"`
-	Status     ExperimentStatus `json:"status"`
-	Parameters definition.Point `json:"parameters"`
-	Origin     events.Origin    `json:"origin"`
-	Decision   string           `json:"decision,omitempty"`
+	ID         string
+	Status     ExperimentStatus
+	Parameters definition.Point
+	Origin     events.Origin
+	Decision   string
 	// Turn is the turn that it ended, or whose experiment it repeats; 0 for
 	// none.
-	Turn       int    `json:"turn,omitempty"`
-	Replicate  int    `json:"replicate"`
-	Command    string `json:"command,omitempty"`
-	Instrument string `json:"instrument,omitempty"`
-	// Identity names the device the command was sent to, where it said so.
-	Identity string `json:"identity,omitempty"`
-	// Real is set where that device was not simulated.
-	Real bool `json:"real,omitempty"`
+	Turn      int
+	Replicate int
+	// Command orders an instrument to run it.
+	Command Command
 	// Measurement is the result that counts: the latest correction of it. A failed experiment may
 	// have one too: the values from before the failure.
-	Measurement *events.Measurement `json:"measurement,omitempty"`
+	Measurement *events.Measurement
 	// Retracted is the measurement that a correction of the outcome took back:
 	// what another correction starts from.
-	Retracted *events.Measurement `json:"retracted,omitempty"`
+	Retracted *events.Measurement
 	// Source is the ID of the event with the outcome, empty before it.
-	Source string `json:"source,omitempty"`
+	Source string
 	// Excluded takes the outcome out of the models: a measurement out of that of the objective, a
 	// failure out of the feasibility model.
-	Excluded bool `json:"excluded,omitempty"`
+	Excluded bool
 	// Without are the quantities of the measurement that are left out of the
 	// models, where the others count; see [Experiment.Counts].
-	Without []string `json:"without,omitempty"`
+	Without []string
 	// Later are the quantities that were to arrive later when it was measured:
 	// see [State.Awaited].
-	Later []string `json:"later,omitempty"`
+	Later []string
 	// Elsewhere is set where what was made is not what was asked for.
-	Elsewhere bool `json:"elsewhere,omitempty"`
+	Elsewhere bool
 	// Outside is the reason why the campaign could not ask for a measured experiment
 	// now: see [space.Bounds.Outside]. It is in the models that people are shown, and
 	// compared with no other: see [State.Compared]. Astray is set where the campaign
 	// could ask for what was asked: then it is in the models of decisions, too, which
 	// would ask for it again otherwise.
-	Outside string `json:"outside,omitempty"`
-	Astray  bool   `json:"astray,omitempty"`
+	Outside string
+	Astray  bool
 	// Flag is the latest verdict on the measurement, nil where nothing is wrong
 	// with it.
-	Flag *events.MeasurementFlagged `json:"flag,omitempty"`
+	Flag *events.MeasurementFlagged
 	// Simulated marks a result of a simulated instrument.
-	Simulated bool `json:"simulated,omitempty"`
+	Simulated bool
 	// Once is as in [events.ExperimentCancelled].
-	Once bool `json:"once,omitempty"`
+	Once bool
 	// Cause is the reason for a missing result, or for an unknown fate.
-	Cause string `json:"cause,omitempty"`
-	// Stalled is set while the instrument is known to be silent.
-	Stalled bool `json:"stalled,omitempty"`
-	// CallOff is that its command was called off; nil where it was not.
-	CallOff *CallOff `json:"call_off,omitempty"`
-	// RequestedAt, DispatchedAt and EndedAt are the times of the events. EndedAt
-	// is when the outcome was first recorded: a correction leaves it.
-	RequestedAt  time.Time `json:"requested_at,omitzero"`
-	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
-	// RecalledAt is when the instrument said what had become of the command, to a
-	// process that had not sent it.
-	RecalledAt time.Time `json:"recalled_at,omitzero"`
-	EndedAt    time.Time `json:"ended_at,omitzero"`
+	Cause string
+	// RequestedAt and EndedAt are the times of the events. EndedAt is when the outcome was first
+	// recorded: a correction leaves it.
+	RequestedAt time.Time
+	EndedAt     time.Time
 	// LastEvent is the ID of the latest event about it, Trace that event's
 	// trace.
-	LastEvent string `json:"last_event"`
-	Trace     string `json:"trace,omitempty"`
+	LastEvent string
+	Trace     string
 }
 
 // QuestionStatus says what became of a question.

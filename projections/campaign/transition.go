@@ -8,14 +8,12 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The state machine of experiments is the table [transitions]: a row for each
-// kind of event about an experiment that was requested. TestTransitions draws
-// it.
+// The state machine of an experiment that was requested is two tables: [commands] has a row for
+// each kind of event about its command, [transitions] for those about its outcome.
+// Example_transitions draws them.
 
 // Statuses that an event may find an experiment in.
 var (
-	// underWay: an instrument has the command, and is expected to answer.
-	underWay = []ExperimentStatus{Dispatched, Started}
 	// open: a person may tell the result of an experiment that no instrument
 	// was given, and an instrument may answer after it was given up.
 	open = []ExperimentStatus{Requested, Dispatched, Started, Unresolved}
@@ -23,17 +21,16 @@ var (
 	ended = []ExperimentStatus{Measured, Failed, Infeasible, Deferred, Cancelled}
 	// settled are those that a person's word can lead to.
 	settled = []ExperimentStatus{Measured, Failed, Infeasible, Cancelled}
-	// sent: the experiment may have been given to an instrument.
-	sent = slices.Concat(underWay, []ExperimentStatus{Unresolved}, ended)
 )
 
-// transition is the effect of one kind of event on the experiment it names.
-type transition struct {
+// transition is the effect of one kind of event on the experiment it names: on its status, or on
+// the fate of its command.
+type transition[S ~string] struct {
 	// from are the statuses in which it may come.
-	from []ExperimentStatus
+	from []S
 	// to are the statuses that it leads to. Where there is one, that is it;
 	// with none the status stays; of several, then chooses.
-	to []ExperimentStatus
+	to []S
 	// check returns a further fault of the event, or "". The experiment is nil where its name is
 	// unknown. A nil check finds none.
 	check func(*State, *Experiment, events.Payload) (problem string)
@@ -41,32 +38,8 @@ type transition struct {
 	then func(*State, *Experiment, events.Event, events.Payload)
 }
 
-// transitions is the state machine, by the kind of event.
-var transitions = map[events.Kind]transition{
-	events.KindExperimentDispatched: {
-		from: []ExperimentStatus{Requested}, to: []ExperimentStatus{Dispatched},
-		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentDispatched) {
-			x.Command = p.Command
-			x.Instrument = p.Instrument
-			x.Identity = p.Identity
-			x.Real = !e.Simulated
-			x.DispatchedAt = e.Time
-		}),
-	},
-	events.KindExperimentStarted: {
-		from: []ExperimentStatus{Dispatched}, to: []ExperimentStatus{Started},
-	},
-	events.KindInstrumentStalled: {
-		from: underWay,
-		then: func(_ *State, x *Experiment, _ events.Event, _ events.Payload) { x.Stalled = true },
-	},
-	events.KindExperimentUnresolved: {
-		from: underWay, to: []ExperimentStatus{Unresolved},
-		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentUnresolved) {
-			x.Cause = p.Cause
-			x.Stalled = false
-		}),
-	},
+// transitions is the state machine of outcomes, by the kind of event.
+var transitions = map[events.Kind]transition[ExperimentStatus]{
 	events.KindExperimentMeasured: {
 		from: open, to: []ExperimentStatus{Measured},
 		check: check(func(_ *State, x *Experiment, p *events.ExperimentMeasured) string {
@@ -80,7 +53,7 @@ var transitions = map[events.Kind]transition{
 		then: then(func(s *State, x *Experiment, e events.Event, p *events.ExperimentMeasured) {
 			m := p.Measurement
 			x.Measurement = &m
-			x.Instrument = p.Instrument
+			x.Command.Instrument = p.Instrument
 			x.Simulated = e.Simulated
 			s.await(x)
 		}),
@@ -101,7 +74,7 @@ var transitions = map[events.Kind]transition{
 			x.Cause = p.Cause
 			if p.Measurement != nil {
 				x.Measurement = p.Measurement
-				x.Instrument = p.Instrument
+				x.Command.Instrument = p.Instrument
 				x.Simulated = e.Simulated
 			}
 		}),
@@ -132,21 +105,6 @@ var transitions = map[events.Kind]transition{
 	events.KindExperimentCorrected: {
 		from: ended, to: settled,
 		check: check(correctable), then: then(correct),
-	},
-	events.KindCancellationOrdered: {
-		from: sent,
-		check: check(func(_ *State, x *Experiment, _ *events.CancellationOrdered) string {
-			return uncommanded(x)
-		}),
-		then: then(callOff),
-	},
-	events.KindCancellationAnswered: {
-		from: sent, to: sent,
-		check: check(answerable), then: then(void),
-	},
-	events.KindInstrumentAnswered: {
-		from: sent,
-		then: then(heard),
 	},
 	events.KindMeasurementFlagged: {
 		from: []ExperimentStatus{Measured},
@@ -182,10 +140,25 @@ func then[P events.Payload](
 	return func(s *State, x *Experiment, e events.Event, p events.Payload) { f(s, x, e, p.(P)) }
 }
 
-// move folds an event about an experiment that was requested before, by its row of the table. It
+// aboutExperiment folds an event about an experiment that was requested before, by the table that
+// has its kind.
+func (s *State) aboutExperiment(e events.Event, payload events.Payload) (problem string) {
+	kind := events.KindOf(payload)
+	if row, ok := commands[kind]; ok {
+		return move(s, row, func(x *Experiment) *Fate { return &x.Command.Fate }, e, payload)
+	}
+	if row, ok := transitions[kind]; ok {
+		return move(s, row, func(x *Experiment) *ExperimentStatus { return &x.Status }, e, payload)
+	}
+	return "what it changes is not known" // a kind that was added to the table of kinds, and not here
+}
+
+// move folds an event by its row of a table, about the part of an experiment that of returns. It
 // checks everything before it changes anything. The row's own check comes before the status,
 // because its message is more specific; it is given nil for an unknown experiment.
-func (t transition) move(s *State, e events.Event, payload events.Payload) (problem string) {
+func move[S ~string](
+	s *State, t transition[S], of func(*Experiment) *S, e events.Event, payload events.Payload,
+) (problem string) {
 	x := s.Experiment(payload.Subject())
 	if problem := misdirected(x, payload); problem != "" {
 		return problem
@@ -198,18 +171,21 @@ func (t transition) move(s *State, e events.Event, payload events.Payload) (prob
 	switch {
 	case x == nil:
 		return fmt.Sprintf("there is no experiment %s", payload.Subject())
-	case !slices.Contains(t.from, x.Status):
+	case !slices.Contains(t.from, *of(x)):
 		return fmt.Sprintf("experiment %s is %s", x.ID, x.Status)
 	}
 	x.LastEvent, x.Trace = e.ID, e.Trace
 	if len(t.to) == 1 {
-		x.Status = t.to[0]
-		if !x.Status.Open() {
-			x.end(e)
-		}
+		*of(x) = t.to[0]
+	}
+	if !x.Status.Open() && x.Command.Fate != Over {
+		x.end(e)
 	}
 	if t.then != nil {
 		t.then(s, x, e, payload)
+	}
+	if status, open := made[x.Command.Fate]; open {
+		x.Status = status
 	}
 	return ""
 }
@@ -217,7 +193,8 @@ func (t transition) move(s *State, e events.Event, payload events.Payload) (prob
 // end notes in which event an experiment's outcome stands.
 func (x *Experiment) end(e events.Event) {
 	x.Cause = ""
-	x.Stalled = false
+	x.Command.Fate = Over
+	x.Command.Stalled = false
 	x.EndedAt = e.Time
 	x.Source = e.ID
 	x.overByOutcome(e)
@@ -228,11 +205,11 @@ func (x *Experiment) end(e events.Event) {
 // command of the same experiment must not settle it.
 func misdirected(x *Experiment, payload events.Payload) (problem string) {
 	p, ok := payload.(events.Commanded)
-	if !ok || x == nil || p.CommandID() == "" || p.CommandID() == x.Command {
+	if !ok || x == nil || p.CommandID() == "" || p.CommandID() == x.Command.ID {
 		return ""
 	}
 	return fmt.Sprintf(
-		"it is about the command %q, that of experiment %s is %q", p.CommandID(), x.ID, x.Command,
+		"it is about the command %q, that of experiment %s is %q", p.CommandID(), x.ID, x.Command.ID,
 	)
 }
 

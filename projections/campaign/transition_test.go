@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"testing"
@@ -8,44 +9,54 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// The state machine of experiments, drawn from its table.
-func Example_transitions() {
-	join := func(statuses []ExperimentStatus) string {
+// draw prints the row of a kind of event, if it has one.
+func draw[S ~string](rows map[events.Kind]transition[S], kind events.Kind) {
+	row, ok := rows[kind]
+	if !ok {
+		return
+	}
+	join := func(statuses []S) string {
 		words := make([]string, len(statuses))
 		for i, s := range statuses {
-			words[i] = string(s)
+			words[i] = cmp.Or(string(s), "unsent")
 		}
 		return strings.Join(words, ", ")
 	}
+	fmt.Printf("%s: %s", kind, join(row.from))
+	if len(row.to) > 0 {
+		fmt.Printf(" → %s", join(row.to))
+	}
+	fmt.Println()
+}
+
+// The state machines of experiments and of their commands, drawn from their tables.
+func Example_transitions() {
 	for _, info := range events.Kinds() {
-		row, ok := transitions[info.Kind]
-		if !ok {
-			continue
-		}
-		fmt.Printf("%s: %s", info.Kind, join(row.from))
-		if len(row.to) > 0 {
-			fmt.Printf(" → %s", join(row.to))
-		}
-		fmt.Println()
+		draw(transitions, info.Kind)
+	}
+	fmt.Println()
+	for _, info := range events.Kinds() {
+		draw(commands, info.Kind)
 	}
 	// Output:
-	// experiment.dispatched: requested → dispatched
-	// experiment.started: dispatched → started
 	// experiment.measured: requested, dispatched, started, unresolved → measured
 	// quantity.arrived: measured
 	// experiment.failed: requested, dispatched, started, unresolved → failed
 	// experiment.cancelled: requested, dispatched, started, unresolved → cancelled
-	// experiment.unresolved: dispatched, started → unresolved
 	// experiment.resolved: unresolved → measured, failed, infeasible, cancelled
 	// experiment.infeasible: requested, dispatched, started, unresolved → infeasible
 	// experiment.deferred: requested, dispatched, started, unresolved → deferred
 	// experiment.corrected: measured, failed, infeasible, deferred, cancelled → measured, failed, infeasible, cancelled
-	// cancellation.ordered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
-	// cancellation.answered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled → dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
-	// instrument.answered: dispatched, started, unresolved, measured, failed, infeasible, deferred, cancelled
 	// measurement.flagged: measured
 	// measurement.corrected: measured
-	// instrument.stalled: dispatched, started
+	//
+	// experiment.dispatched: unsent → sent
+	// experiment.started: sent → begun
+	// experiment.unresolved: sent, begun → unknown
+	// cancellation.ordered: sent, begun, unknown, over
+	// cancellation.answered: sent, begun, unknown, over → sent, begun, unknown, over
+	// instrument.answered: sent, begun, unknown, over
+	// instrument.stalled: sent, begun
 }
 
 // newKind is the payload of a kind that was added to the vocabulary and not to the fold.

@@ -72,7 +72,7 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 	// The run that took the request may have ended by now: this only helps the reader then.
 	if core, err := s.core(ctx); err == nil {
 		state := core.State()
-		instrument = cmp.Or(state.Experiment(ids[0]).Instrument, instrument)
+		instrument = cmp.Or(state.Experiment(ids[0]).Command.Instrument, instrument)
 		goesOn = state.Status == campaign.Running && stored[0].Kind == events.KindCancellationOrdered
 	}
 	say := a.printf

@@ -135,7 +135,7 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 		if x := s.Experiment(id); x != nil {
 			e = &explained{
 				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
-				calledOff: x.CallOff != nil || s.Contradicted == id,
+				calledOff: x.Command.CallOff != nil || s.Contradicted == id,
 			}
 		}
 	})

@@ -63,13 +63,13 @@ func (b *batch) pays(experiment string) {
 // checkCalled checks that the command and the instrument in an order or an answer are those of the
 // experiment. A person names no instrument.
 func checkCalled(a *auditor, in *identified) {
-	instrument := in.x.Instrument
+	instrument := in.x.Command.Instrument
 	if in.author == byPerson {
 		instrument = ""
 	}
-	if in.about.Command != in.x.Command || in.about.Instrument != instrument {
+	if in.about.Command != in.x.Command.ID || in.about.Instrument != instrument {
 		a.mismatch(in.subject(), "its command is %q of the instrument %q; that of %s is %q of %q",
-			in.about.Command, in.about.Instrument, in.subject(), in.x.Command, instrument)
+			in.about.Command, in.about.Instrument, in.subject(), in.x.Command.ID, instrument)
 	}
 	if in.author == byInstrument && in.name != instrument {
 		a.mismatch(in.subject(), "its actor is %q, and %q was called", a.event.Actor, instrument)
@@ -84,10 +84,10 @@ func checkOrdered(a *auditor, in *identified, p *events.CancellationOrdered) {
 	}
 	a.batch.pays(p.Experiment)
 	checkCalled(a, in)
-	if x.AtRest() {
+	if x.Command.AtRest() {
 		a.mismatch(p.Experiment, "its command is called off, which was at rest")
 	}
-	if !x.AtWork() && a.batch.settled(in) != p.Experiment {
+	if !x.Command.AtWork() && a.batch.settled(in) != p.Experiment {
 		a.mismatch(p.Experiment, "its command is called off, and it was %s", x.Status)
 	}
 	repeated := ""
@@ -117,14 +117,14 @@ func checkVoid(a *auditor, in *identified, p *events.CancellationAnswered) {
 	switch {
 	case says[p.By]&in.author == 0:
 		a.mismatch(p.Experiment, "it was called off by %q, which %q does not say", p.By, a.event.Actor)
-	case p.By == events.VoidedByProgram && !x.CallOff.EndProgram:
+	case p.By == events.VoidedByProgram && !x.Command.CallOff.EndProgram:
 		a.mismatch(p.Experiment, "the program was ended, and no person ordered that")
-	case p.By == events.VoidedByPower && !x.AtWork() && a.batch.settled(in) != p.Experiment:
+	case p.By == events.VoidedByPower && !x.Command.AtWork() && a.batch.settled(in) != p.Experiment:
 		a.mismatch(p.Experiment, "its command could not begin any more")
 	case p.By != events.VoidedByPower && p.Reason != "":
 		a.mismatch(p.Experiment, "it gives a reason, and no person said it")
 	}
-	underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
+	underWay := x.Command.UnderWay()
 	switch instruments.Fate(p.Fate) {
 	case "":
 		if in.author != byPerson && !underWay && !a.core.State().Definition.ByHand() {
@@ -145,7 +145,7 @@ func checkHeard(a *auditor, in *identified, p *events.InstrumentAnswered) {
 	switch {
 	case x == nil: // the projections refuse it
 	case p.Answer == string(campaign.Started):
-		if x.Status == campaign.Dispatched || x.Status == campaign.Started || p.Text != "" {
+		if x.Command.UnderWay() || p.Text != "" {
 			a.mismatch(p.Experiment, "its start was confirmed, and that was not too late")
 		}
 	case x.Status.Open():
@@ -165,12 +165,11 @@ func (a *auditor) askedAbout(listed map[string]bool) (all []string) {
 	again := len(listed) > 0
 	for id := range listed {
 		x := s.Experiment(id)
-		again = again && x != nil && x.Void()
+		again = again && x != nil && x.Command.Void()
 	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
-		if underWay && (listed[x.ID] || !x.Void() && !again) {
+		if x.Command.UnderWay() && (listed[x.ID] || !x.Command.Void() && !again) {
 			all = append(all, x.ID)
 		}
 	}

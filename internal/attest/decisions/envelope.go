@@ -409,12 +409,12 @@ func checkActor(a *auditor, in *identified) {
 		a.mismatch(in.subject(), "its actor is %q, and it is an answer of %q", e.Actor, in.about.Expert)
 	case in.author == byInstrument && in.x == nil:
 		a.mismatch(in.subject(), "its actor is %q, and it is about no experiment", e.Actor)
-	case in.author != byInstrument || in.name == in.x.Instrument:
-	case in.x.Instrument != "" && a.recovered > a.dispatched[in.x.ID]: // another process took over, whose instrument has another name
+	case in.author != byInstrument || in.name == in.x.Command.Instrument:
+	case in.x.Command.Instrument != "" && a.recovered > a.dispatched[in.x.ID]: // another process took over, whose instrument has another name
 		a.remark(in.subject(), "its actor is %q; %s was handed to %q, before the program was started again",
-			e.Actor, in.x.ID, in.x.Instrument)
+			e.Actor, in.x.ID, in.x.Command.Instrument)
 	default:
-		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.x.ID, in.x.Instrument)
+		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.x.ID, in.x.Command.Instrument)
 	}
 }
 

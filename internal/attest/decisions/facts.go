@@ -277,7 +277,7 @@ func checkWord(a *auditor, in *identified, p *events.MeasurementFlagged) {
 		due = engine.Elsewhere(a.core.At(engine.World{}), x, x.Measurement.Actual)
 		missing = "what was made is what was asked for"
 	case events.VerdictSame:
-		due = engine.Same(a.core.At(engine.World{}), x, x.Instrument, x.Measurement)
+		due = engine.Same(a.core.At(engine.World{}), x, x.Command.Instrument, x.Measurement)
 		missing = "its value is not that of the one before, or nothing to remark on"
 	default:
 		return
@@ -335,7 +335,7 @@ func checkExpired(a *auditor, in *identified, _ *events.QuestionExpired) {
 func checkCommand(a *auditor, in *identified) {
 	instrument, command := "person", ""
 	if in.x != nil && in.author != byPerson {
-		instrument, command = in.x.Instrument, in.x.Command
+		instrument, command = in.x.Command.Instrument, in.x.Command.ID
 	}
 	if in.author == byEngine && a.event.Kind == events.KindQuantityArrived {
 		instrument, command = "", "" // it says that nothing came
@@ -481,10 +481,10 @@ func checkFailed(a *auditor, in *identified, p *events.ExperimentFailed) {
 // dispatch.
 func checkSilence(a *auditor, in *identified, allowed time.Duration) {
 	x := in.x
-	if a.event.Time.Before(a.now) || a.now.Before(x.DispatchedAt) { // a clock was set back
+	if a.event.Time.Before(a.now) || a.now.Before(x.Command.DispatchedAt) { // a clock was set back
 		return
 	}
-	if silent := a.event.Time.Sub(x.DispatchedAt); allowed <= 0 || silent < allowed {
+	if silent := a.event.Time.Sub(x.Command.DispatchedAt); allowed <= 0 || silent < allowed {
 		a.mismatch(
 			x.ID,
 			"it says that the instrument is silent %s after it was handed out; the definition allows %s",
@@ -512,8 +512,8 @@ func checkRecovery(a *auditor, p *events.RecoveryDone) {
 	unknown := 0
 	for _, c := range p.Commands {
 		experiments = append(experiments, c.Experiment)
-		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command {
-			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command)
+		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command.ID {
+			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command.ID)
 		}
 		switch instruments.Fate(c.Fate) {
 		case instruments.FateUnknown:

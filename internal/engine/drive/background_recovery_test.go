@@ -208,7 +208,7 @@ func TestSettledWhileAnInstrumentRecalls(t *testing.T) {
 	}
 	// The clock stands where the first has been silent for too long, and the second not yet.
 	const firstWord = 10 * time.Second
-	now := open[0].DispatchedAt.Add(time.Hour - firstWord)
+	now := open[0].Command.DispatchedAt.Add(time.Hour - firstWord)
 	var passed atomic.Int64
 	d := slowRecall{newDevice("serial 1"), make(chan string, 3), make(chan instruments.Fate, 3)}
 	r, waiting := start(t, log, def, d)

@@ -38,10 +38,10 @@ func (c *couriers) callOff(t *team, s *campaign.State, x *campaign.Experiment) {
 	if c.calls == nil {
 		c.calls = make(map[string]*call)
 	}
-	c.calls[x.ID] = &call{order: x.CallOff.Order, cancel: cancel}
+	c.calls[x.ID] = &call{order: x.Command.CallOff.Order, cancel: cancel}
 	off := callingOff{
-		team: t, instrument: c.instrument, cmd: engine.CommandOf(s, x), order: *x.CallOff,
-		asks:    x.Status != campaign.Dispatched && x.Status != campaign.Started,
+		team: t, instrument: c.instrument, cmd: engine.CommandOf(s, x), order: *x.Command.CallOff,
+		asks:    !x.Command.UnderWay(),
 		settled: !x.Status.Open() && x.Status != campaign.Cancelled,
 		byHand:  s.Definition.ByHand(),
 	}
@@ -54,7 +54,7 @@ func (c *couriers) callOff(t *team, s *campaign.State, x *campaign.Experiment) {
 // releaseCalls ends the calls that need no answer any more.
 func (c *couriers) releaseCalls(s *campaign.State) {
 	for id, call := range c.calls {
-		if x := s.Experiment(id); x == nil || !x.BeingCalledOff() {
+		if x := s.Experiment(id); x == nil || !x.Command.BeingCalledOff() {
 			call.cancel()
 			delete(c.calls, id)
 		}
@@ -146,18 +146,17 @@ type calledOff struct {
 // program was ended.
 func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
-	if x.CallOff == nil || x.CallOff.Order != m.order {
+	if x.Command.CallOff == nil || x.Command.CallOff.Order != m.order {
 		return nil // another order was given since
 	}
-	underWay := x.Status == campaign.Dispatched || x.Status == campaign.Started
-	if m.fate == "" && !underWay && !r.core.State().Definition.ByHand() {
+	if m.fate == "" && !x.Command.UnderWay() && !r.core.State().Definition.ByHand() {
 		delete(r.couriers.calls, m.experiment) // given up since: called again, and asked
 		return nil
 	}
 	if r.couriers.inFlight[m.experiment] != nil {
 		m.ended = nil // who waits for it says it
 	}
-	known := evidenceOf(x, r.device.description)
+	known := evidenceOf(&x.Command, r.device.description)
 	payloads := engine.CalledOff(r.core.At(engine.World{}), m.experiment, m.by, m.fate, m.ended, r.device.description)
 	if payloads == nil {
 		return nil
@@ -166,14 +165,14 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	if m.by == events.VoidedByProgram {
 		err = r.append(ctx, "engine", r.core.State().LastEvent, payloads...)
 	} else {
-		err = r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+		err = r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
 	}
 	if err != nil {
 		return err
 	}
 	// The instrument has just reported its fate: it need not be asked again.
 	x = r.core.State().Experiment(m.experiment)
-	if x.Status == campaign.Started && r.couriers.inFlight[x.ID] == nil {
+	if x.Command.Fate == campaign.Begun && r.couriers.inFlight[x.ID] == nil {
 		r.await(x, verdict{fate: m.fate}, known)
 	}
 	return nil
@@ -191,14 +190,14 @@ func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
 	}
 	c.why = m.why
 	x := r.core.State().Experiment(m.experiment)
-	if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+	if !x.Command.UnderWay() {
 		return nil
 	}
 	outcome := instruments.Outcome{
 		Status: instruments.Unknown, Cause: "it was called off, and that was not answered: " + m.why,
 	}
 	payloads := engine.Concluded(r.core.At(engine.World{}), m.experiment, outcome, nil, r.device.description)
-	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+	return r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
 }
 
 // hear listens for confirmations of starts that were given up, for as long as the
@@ -228,5 +227,5 @@ func (m confirmed) apply(ctx context.Context, r *Runner) error {
 		return nil
 	}
 	x := r.core.State().Experiment(m.experiment)
-	return r.appendTraced(ctx, "instrument:"+x.Instrument, x.LastEvent, x.Trace, payloads...)
+	return r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
 }

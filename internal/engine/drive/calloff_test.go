@@ -358,7 +358,7 @@ func TestVoidBeforeAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(15 * time.Second)
-		if xs := a.experiments(); len(xs) != 2 || xs[1].Status != campaign.Requested || !xs[0].BeingCalledOff() {
+		if xs := a.experiments(); len(xs) != 2 || xs[1].Status != campaign.Requested || !xs[0].Command.BeingCalledOff() {
 			t.Fatalf("before the call is answered: %+v", xs)
 		}
 		device.hold(false)
@@ -487,9 +487,9 @@ func (a *attended) look(t *testing.T, device *pipe, rng *rand.Rand) {
 			_ = a.ask(t, engine.Request{Cancel: &engine.Cancel{Experiment: x.ID, Reason: "leak"}})
 		case dispatched && rng.IntN(12) == 0:
 			_ = a.ask(t, engine.Request{Abort: &engine.Abort{Reason: "leak"}})
-		case x.BeingCalledOff() && rng.IntN(4) == 0:
+		case x.Command.BeingCalledOff() && rng.IntN(4) == 0:
 			_ = a.ask(t, engine.Request{Cancel: &engine.Cancel{Experiment: x.ID, EndProgram: true}})
-		case x.BeingCalledOff() && rng.IntN(6) == 0:
+		case x.Command.BeingCalledOff() && rng.IntN(6) == 0:
 			device.cut()
 			_ = a.ask(t, engine.Request{Cancel: &engine.Cancel{Experiment: x.ID, Voided: events.VoidedByPower}})
 		case x.Status != campaign.Unresolved || device.busyWith(x.ID) && rng.IntN(4) > 0: // else careless
@@ -547,7 +547,7 @@ func untrue(t *testing.T, log events.Log, device *pipe) (faults []string) {
 		switch times := count(moved, x.ID); {
 		case times > 1:
 			faults = append(faults, fmt.Sprintf("%s was performed %d times", x.ID, times))
-		case times == 1 && x.Status.CalledOff() && !(heard[x.ID] && x.CallOff.Voided == events.VoidedByPower):
+		case times == 1 && x.Status.CalledOff() && !(heard[x.ID] && x.Command.CallOff.Voided == events.VoidedByPower):
 			faults = append(faults, fmt.Sprintf("%s is %s, and was performed", x.ID, x.Status))
 		case times == 0 && x.Status == campaign.Measured:
 			faults = append(faults, x.ID+" is measured, and was not performed")

@@ -44,7 +44,7 @@ func newTeam(t *testing.T) *team {
 func TestCouriersInFlight(t *testing.T) {
 	s := newFixture(t).core.State()
 	x := &s.Experiments[0]
-	x.Command = "small/e1"
+	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Sent}
 	x.Status = campaign.Dispatched
 	c := couriers{instrument: absent{}, inFlight: make(map[string]context.CancelFunc)}
 	may := guard{ask: func(context.Context) string { return "" }}
@@ -70,7 +70,7 @@ func TestCouriersRecovery(t *testing.T) {
 	s := f.core.State()
 	x := &s.Experiments[0]
 	x.Status = campaign.Started
-	x.Command, x.Instrument = "small/e1", "robot"
+	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Begun, Instrument: "robot"}
 	for _, simulated := range []bool{false, true} {
 		c := couriers{instrument: absent{instruments.FateNotStarted}}
 		team := newTeam(t)
@@ -128,10 +128,9 @@ func TestCouriersExamples(t *testing.T) {
 func TestCouriersStartNothingThatIsOff(t *testing.T) {
 	s := newFixture(t).core.State()
 	x := &s.Experiments[0]
-	x.Command = "small/e1"
+	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Begun, CallOff: &campaign.CallOff{Order: "7"}}
 	x.Status = campaign.Started
-	x.CallOff = &campaign.CallOff{Order: "7"}
-	e := evidenceOf(x, instruments.Description{Simulated: true})
+	e := evidenceOf(&x.Command, instruments.Description{Simulated: true})
 	sent := sending{newTeam(t), startless{t: t}, engine.CommandOf(s, x), e, guard{}}
 	outcome, err := sent.startAndAwait(t.Context(), verdict{fate: instruments.FateNotStarted}, false)
 	if err != nil || outcome.Status != instruments.Cancelled {

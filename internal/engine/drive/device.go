@@ -121,7 +121,7 @@ func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 	experiments := make(map[string]string)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !x.AtWork() {
+		if !x.Command.AtWork() {
 			continue
 		}
 		if ticket := d.tickets[x.ID]; ticket != nil {
@@ -130,8 +130,8 @@ func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 			}
 			ticket.Leave()
 		}
-		commands = append(commands, x.Command)
-		experiments[x.Command] = x.ID
+		commands = append(commands, x.Command.ID)
+		experiments[x.Command.ID] = x.ID
 	}
 	adopted, err := tickets.Adopt(commands)
 	for command, ticket := range adopted {
@@ -312,7 +312,7 @@ func (d *device) use(experiment, command string) error {
 // recorded of tickets.
 func (d *device) endTickets(s *campaign.State) {
 	for id, ticket := range d.tickets {
-		if x := s.Experiment(id); x == nil || !x.AtWork() {
+		if x := s.Experiment(id); x == nil || !x.Command.AtWork() {
 			ticket.End()
 			delete(d.tickets, id)
 		}

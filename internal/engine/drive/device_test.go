@@ -59,7 +59,7 @@ func shared(t *testing.T) (*device, *queueOf, *campaign.State) {
 	t.Helper()
 	s := newFixture(t).core.State()
 	s.Experiments = append(s.Experiments,
-		campaign.Experiment{ID: "e2", Status: campaign.Started, Command: "small/e2"},
+		campaign.Experiment{ID: "e2", Status: campaign.Started, Command: campaign.Command{ID: "small/e2", Fate: campaign.Begun}},
 		campaign.Experiment{ID: "e3", Status: campaign.Requested})
 	d := &device{tickets: make(map[string]HeldTicket)}
 	q := &queueOf{give: make(chan *slip, 1)}
@@ -82,7 +82,7 @@ func TestDeviceTickets(t *testing.T) {
 	if d.endTickets(s); under.ended {
 		t.Error("a command under way has lost its ticket")
 	}
-	s.Experiment("e2").Status = campaign.Measured
+	s.Experiment("e2").Command.Fate = campaign.Over
 	if d.endTickets(s); !under.ended || len(d.tickets) != 0 {
 		t.Error("a command that has ended keeps its ticket")
 	}

@@ -105,11 +105,11 @@ type started struct{ experiment string }
 // apply records the confirmation, once: after a recovery it may come again.
 func (m started) apply(ctx context.Context, r *Runner) error {
 	x := r.core.State().Experiment(m.experiment)
-	if x.Status != campaign.Dispatched {
+	if x.Command.Fate != campaign.Sent {
 		return nil
 	}
 	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, &events.ExperimentStarted{
-		Experiment: x.ID, Command: x.Command, Instrument: x.Instrument,
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 	})
 }
 

@@ -45,24 +45,24 @@ type evidence struct {
 // evidenceOf is called in the loop, for goroutines to come; now describes the present
 // instrument. A simulation is repeatable only if it is the same one that the command was sent
 // to.
-func evidenceOf(x *campaign.Experiment, now instruments.Description) evidence {
+func evidenceOf(c *campaign.Command, now instruments.Description) evidence {
 	return evidence{
-		confirmed:  x.Status == campaign.Started,
-		repeatable: !x.Real && now.Simulated && x.Instrument == now.Name,
-		off:        x.CallOff != nil,
-		identified: x.Identity != "" && x.Identity == now.Identity && x.Instrument == now.Name,
-		replaced:   replacement(x, now),
+		confirmed:  c.Fate == campaign.Begun,
+		repeatable: !c.Real && now.Simulated && c.Instrument == now.Name,
+		off:        c.CallOff != nil,
+		identified: c.Identity != "" && c.Identity == now.Identity && c.Instrument == now.Name,
+		replaced:   replacement(c, now),
 	}
 }
 
-// replacement describes how the instrument differs from the one that an experiment was
-// dispatched to; empty if it does not.
-func replacement(x *campaign.Experiment, now instruments.Description) string {
-	if x.Instrument == now.Name && (x.Identity == "" || x.Identity == now.Identity) {
+// replacement describes how the instrument differs from the one that a command was sent to;
+// empty if it does not.
+func replacement(c *campaign.Command, now instruments.Description) string {
+	if c.Instrument == now.Name && (c.Identity == "" || c.Identity == now.Identity) {
 		return ""
 	}
 	return fmt.Sprintf(
-		"it was sent to %s, and now there is %s", named(x.Instrument, x.Identity),
+		"it was sent to %s, and now there is %s", named(c.Instrument, c.Identity),
 		named(now.Name, now.Identity),
 	)
 }
@@ -84,10 +84,10 @@ func withReplacement(
 ) []events.Payload {
 	for i := len(s.Experiments) - 1; i >= 0; i-- {
 		x := &s.Experiments[i]
-		if x.Command == "" || x.Instrument == "person" {
+		if x.Command.ID == "" || x.Command.Instrument == "person" {
 			continue
 		}
-		if how := replacement(x, now); how != "" {
+		if how := replacement(&x.Command, now); how != "" {
 			note := &events.NoteAdded{About: x.ID, Text: "the instrument has been replaced: " + how}
 			if n := len(s.Notes); n == 0 || s.Notes[n-1].Text != note.Text {
 				payloads = append(payloads, note)
@@ -134,7 +134,7 @@ func (c *couriers) recover(
 	queries := make([]query, len(experiments))
 	for i, id := range experiments {
 		x := s.Experiment(id)
-		queries[i] = query{id, engine.CommandOf(s, x), evidenceOf(x, now)}
+		queries[i] = query{id, engine.CommandOf(s, x), evidenceOf(&x.Command, now)}
 	}
 	c.recovery = &recovery{queries: queries, since: since}
 	t.consult(func() {
@@ -174,7 +174,7 @@ func (r *recovery) payloads(
 	for i, q := range r.queries {
 		x := s.Experiment(q.experiment)
 		v := r.verdicts[i]
-		if x.Status != campaign.Dispatched && x.Status != campaign.Started {
+		if !x.Command.UnderWay() {
 			byHand := s.Definition.Instrument.ByHand && !x.Status.Open()
 			if !byHand && (v.fate == instruments.FateRunning || v.fate == instruments.FateFinished) {
 				await = append(await, i)
@@ -182,11 +182,11 @@ func (r *recovery) payloads(
 			continue
 		}
 		done.Commands = append(done.Commands, events.RecoveredCommand{
-			Experiment: x.ID, Command: x.Command, Fate: string(v.fate),
+			Experiment: x.ID, Command: x.Command.ID, Fate: string(v.fate),
 		})
 		if v.fate == instruments.FateUnknown {
 			payloads = append(payloads, &events.ExperimentUnresolved{
-				Experiment: x.ID, Command: x.Command, Instrument: x.Instrument, Cause: v.cause,
+				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: v.cause,
 			})
 		} else {
 			await = append(await, i)

@@ -452,7 +452,7 @@ func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 		return err
 	}
 	x = s.Experiment(x.ID)
-	r.await(x, verdict{fate: instruments.FateNotStarted}, evidenceOf(x, d))
+	r.await(x, verdict{fate: instruments.FateNotStarted}, evidenceOf(&x.Command, d))
 	return nil
 }
 
@@ -460,7 +460,7 @@ func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 func (r *Runner) await(x *campaign.Experiment, known verdict, e evidence) {
 	s := r.core.State()
 	guard := r.device.guard(s.Definition, r.describeNow)
-	announce := x.Status == campaign.Dispatched
+	announce := x.Command.Fate == campaign.Sent
 	r.couriers.await(r.team, engine.CommandOf(s, x), known, e, guard, announce)
 }
 
@@ -479,7 +479,7 @@ func (r *Runner) collect(x *campaign.Experiment) {
 func (r *Runner) listen(experiment string) {
 	s := r.core.State()
 	x := s.Experiment(experiment)
-	if len(x.Later) == 0 || x.Command == "" || s.Awaited(x) != nil {
+	if len(x.Later) == 0 || x.Command.ID == "" || s.Awaited(x) != nil {
 		return
 	}
 	r.couriers.listen(r.team, engine.CommandOf(s, x))

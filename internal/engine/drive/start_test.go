@@ -104,7 +104,7 @@ func TestStart(t *testing.T) {
 				}
 				synctest.Wait()
 				x := r.Core().State().Experiment("e1")
-				took := history(t, log)[find(t, history(t, log), lastKind(x.Status), "e1", 0)].Time.Sub(x.DispatchedAt)
+				took := history(t, log)[find(t, history(t, log), lastKind(x.Status), "e1", 0)].Time.Sub(x.Command.DispatchedAt)
 				if got := (ending{x.Status, x.Cause, starts, u.asked, int(took.Seconds())}); got != c.want {
 					t.Errorf("it ended as %+v, want %+v", got, c.want)
 				}

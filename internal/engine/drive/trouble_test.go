@@ -78,7 +78,7 @@ func TestExcludedIsCalledOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, e := range r.Core().State().Experiments {
-				if y, _ := e.Parameters["lipf6"].Float(); math.Abs(y-x) < 0.01 && e.DispatchedAt.After(q.AnsweredAt) {
+				if y, _ := e.Parameters["lipf6"].Float(); math.Abs(y-x) < 0.01 && e.Command.DispatchedAt.After(q.AnsweredAt) {
 					t.Errorf("%s was made at lipf6 %v, in the excluded region around %v: %s", e.ID, y, x, e.Status)
 				}
 			}
@@ -209,7 +209,7 @@ func TestStoppedKilledStillSimulated(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := r.Core().State().Experiment("e1")
-	if x.Status != campaign.Measured || !x.Simulated || x.Instrument != "simulated/electrolyte" {
+	if x.Status != campaign.Measured || !x.Simulated || x.Command.Instrument != "simulated/electrolyte" {
 		t.Errorf("e1 ended as %+v", x)
 	}
 }

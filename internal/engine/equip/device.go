@@ -471,6 +471,6 @@ func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bo
 // atWork reports whether the device may be at work on a command.
 func atWork(s *campaign.State, command string) bool {
 	return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
-		return x.Command == command && x.AtWork()
+		return x.Command.ID == command && x.Command.AtWork()
 	})
 }

@@ -300,7 +300,7 @@ func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) ent
 		"instrument": ref(g.instrument(x)), "object": g.composition(x),
 		"result": append(slices.Clone(files), g.quantities(x)...), "actionStatus": statusOf(x),
 	}
-	began, ended := x.DispatchedAt, x.EndedAt
+	began, ended := x.Command.DispatchedAt, x.EndedAt
 	if m := x.Measurement; m != nil {
 		if !m.Began.IsZero() {
 			began = m.Began
@@ -343,8 +343,8 @@ func statusOf(x *campaign.Experiment) entity {
 // instrument is the performer of an experiment. The profile requires a program there: it is the
 // driver, and the device behind it in its description.
 func (g *graph) instrument(x *campaign.Experiment) string {
-	name := cmp.Or(x.Instrument, g.state.Definition.Driver().Name, "instrument")
-	identity := x.Identity
+	name := cmp.Or(x.Command.Instrument, g.state.Definition.Driver().Name, "instrument")
+	identity := x.Command.Identity
 	if x.Measurement != nil {
 		identity = cmp.Or(x.Measurement.Identity, identity)
 	}

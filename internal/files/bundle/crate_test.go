@@ -26,11 +26,11 @@ func conducted() (Source, Provenance) {
 		campaign.Measured, campaign.Failed, campaign.Requested, campaign.Started, campaign.Cancelled,
 	} {
 		x := campaign.Experiment{
-			ID: events.ExperimentID(i + 1), Status: status, RequestedAt: at, Instrument: "acme/mixer",
+			ID: events.ExperimentID(i + 1), Status: status, RequestedAt: at, Command: campaign.Command{Instrument: "acme/mixer"},
 			Parameters: definition.Point{"x / y": definition.Number(0.5), "salt": definition.Category("NaCl")},
 		}
 		if !status.Open() {
-			x.DispatchedAt, x.EndedAt = at, at.Add(time.Hour)
+			x.Command.DispatchedAt, x.EndedAt = at, at.Add(time.Hour)
 		}
 		switch status {
 		case campaign.Measured:

@@ -64,7 +64,7 @@ func (p *Instrument) Observe(core *engine.Core, wait engine.Wait) {
 		}
 	}
 	underWay := func(x *campaign.Experiment) bool {
-		return x != nil && (x.Status == campaign.Dispatched || x.Status == campaign.Started)
+		return x != nil && x.Command.UnderWay()
 	}
 	if underWay(s.Experiment(p.last)) {
 		return

@@ -235,8 +235,8 @@ func (v *labVerdict) campaign(store string, rows []labRow, acts []labAct) {
 	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Status == campaign.Measured && x.Command != "" && len(acts) > 0 && count[x.Command] != 1 {
-			v.fault(&v.twice, "%s: %s is measured, and was performed %d times", store, x.ID, count[x.Command])
+		if x.Status == campaign.Measured && x.Command.ID != "" && len(acts) > 0 && count[x.Command.ID] != 1 {
+			v.fault(&v.twice, "%s: %s is measured, and was performed %d times", store, x.ID, count[x.Command.ID])
 		}
 	}
 }

@@ -256,7 +256,7 @@ func calledOff(t *testing.T, folder string, instrument any, request engine.Reque
 	}
 	s := until(t, log, def.Name, func(s *campaign.State) bool { return s.BeingCalledOff() == nil })
 	for _, x := range s.Experiments {
-		if x.CallOff != nil && !a.device.heard(x.Command) {
+		if x.Command.CallOff != nil && !a.device.heard(x.Command.ID) {
 			t.Errorf("the instrument never heard that %s is off", x.ID)
 		}
 	}
@@ -275,8 +275,8 @@ func calledOff(t *testing.T, folder string, instrument any, request engine.Reque
 			b := attend(t, short, def, folder)
 			now := until(t, short, def.Name, func(s *campaign.State) bool { return s.BeingCalledOff() == nil })
 			for _, x := range before.BeingCalledOff() {
-				outrun := now.Experiment(x.ID).CallOff.Over // its outcome was quicker
-				if !outrun && !b.device.heard(x.Command) {
+				outrun := now.Experiment(x.ID).Command.CallOff.Over // its outcome was quicker
+				if !outrun && !b.device.heard(x.Command.ID) {
 					t.Errorf("the instrument of the next process never heard that %s is off", x.ID)
 				}
 			}

@@ -151,7 +151,7 @@ func unresolved(history []events.Event) (open []openQuestion) {
 	state := fold(history)
 	for i := range state.Experiments {
 		if x := &state.Experiments[i]; x.Status == campaign.Unresolved {
-			open = append(open, openQuestion{x.ID, x.Command, x.Parameters})
+			open = append(open, openQuestion{x.ID, x.Command.ID, x.Parameters})
 		}
 	}
 	return open
@@ -220,8 +220,8 @@ func (c *campaignRun) check(t *testing.T, reference []events.Event) {
 			if x.Status != campaign.Measured {
 				want = 0
 			}
-			if acts[x.Command] != want {
-				t.Errorf("%s is %s and was performed %d times", x.ID, x.Status, acts[x.Command])
+			if acts[x.Command.ID] != want {
+				t.Errorf("%s is %s and was performed %d times", x.ID, x.Status, acts[x.Command.ID])
 			}
 		}
 	}

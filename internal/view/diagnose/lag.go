@@ -65,7 +65,7 @@ func lagOf(
 	series := make(map[string][]int)
 	for k, o := range m.Observations {
 		if x := s.Experiment(o.Experiment); x != nil && x.Origin != events.OriginImport {
-			series[x.Instrument] = append(series[x.Instrument], k)
+			series[x.Command.Instrument] = append(series[x.Command.Instrument], k)
 		}
 	}
 	var worst *Lag

@@ -177,14 +177,14 @@ func instrumentOf(h *history) string {
 	}
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
-		if m := x.Measurement; m != nil && m.Identity != "" && m.Identity != x.Instrument {
-			full := x.Instrument + " (" + m.Identity + ")"
+		if m := x.Measurement; m != nil && m.Identity != "" && m.Identity != x.Command.Instrument {
+			full := x.Command.Instrument + " (" + m.Identity + ")"
 			add(full)
-			seen[x.Instrument] = true
+			seen[x.Command.Instrument] = true
 		}
 	}
 	for i := range h.state.Experiments { // devices that never reported an identity
-		add(h.state.Experiments[i].Instrument)
+		add(h.state.Experiments[i].Command.Instrument)
 	}
 	const most = 4
 	if len(names) > most {

@@ -67,11 +67,11 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 	var waiting []string
 	instrument := ""
 	for _, x := range s.CalledOff {
-		if driven && (x.Status == campaign.Dispatched || x.Status == campaign.Started) {
+		if driven && x.Command.UnderWay() {
 			continue // it gets the order just now
 		}
 		waiting = append(waiting, x.ID)
-		instrument = x.Instrument
+		instrument = x.Command.Instrument
 	}
 	if waiting != nil {
 		n := need{
@@ -89,7 +89,7 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 	}
 	if x := s.Contradicted; x != nil {
 		needs = append(needs, need{
-			Text: x.ID + " was settled as " + string(x.Status) + ", and " + x.Instrument +
+			Text: x.ID + " was settled as " + string(x.Status) + ", and " + x.Command.Instrument +
 				" has answered otherwise since. Look at the device before anything more is sent.",
 			Link: base + "/experiments/" + x.ID, Button: "See what it said", Alarm: true,
 		})
@@ -99,5 +99,5 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 
 // Cancellable reports whether the experiment can be called off now.
 func (p *experimentPage) Cancellable() bool {
-	return p.CanResolve && p.CallOff == nil && (p.Status == campaign.Requested || p.AtWork())
+	return p.CanResolve && p.Command.CallOff == nil && (p.Status == campaign.Requested || p.Command.AtWork())
 }

@@ -35,14 +35,14 @@ func TestCalledOffIsShown(t *testing.T) {
 	const experiment = "/campaigns/lost/experiments/e1"
 	shows(experiment, []string{"Call e1 off"}, []string{"It is being called off", "without power</button>"})
 	s.sent("/campaigns/lost/cancel", url.Values{"experiment": {"e1"}, "reason": {"a leak"}})
-	s.until(lost, "is being called off", func(st *campaign.State) bool { return st.Experiment("e1").BeingCalledOff() })
+	s.until(lost, "is being called off", func(st *campaign.State) bool { return st.Experiment("e1").Command.BeingCalledOff() })
 	shows(experiment, []string{"It is being called off", "a leak", `name="end_program"`, "without power</button>"}, []string{"Call e1 off"})
 	shows("/campaigns/lost", []string{off, unheard, "being called off</b>"}, []string{"The fate of e1 is unknown"})
 	shows("/campaigns", []string{off, unheard}, nil)
 	shows("/campaigns/lost?tab=instruments", []string{"being stopped", "Abort all of"}, nil)
 
 	s.sent("/campaigns/lost/void", url.Values{"experiment": {"e1"}, "reason": {"the plug was out"}})
-	s.until(lost, "cannot begin any more", func(st *campaign.State) bool { return st.Experiment("e1").Void() })
+	s.until(lost, "cannot begin any more", func(st *campaign.State) bool { return st.Experiment("e1").Command.Void() })
 	shows(experiment, []string{"the plug was out"}, []string{"It is being called off", "Call e1 off"})
 	shows("/campaigns/lost", []string{"The fate of e1 is unknown"}, []string{off})
 
@@ -70,7 +70,7 @@ func TestDeviceIsAborted(t *testing.T) {
 			off = len(core.State().BeingCalledOff())
 			status = core.State().Status
 			if name == "one" {
-				device = core.State().Experiment("e1").Instrument
+				device = core.State().Experiment("e1").Command.Instrument
 			}
 		})
 		return off, status

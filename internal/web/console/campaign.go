@@ -58,8 +58,8 @@ type underWay struct {
 
 // Since is when it was sent, or requested where that has not been done yet.
 func (x underWay) Since() time.Time {
-	if x.DispatchedAt.After(x.RequestedAt) {
-		return x.DispatchedAt
+	if x.Command.DispatchedAt.After(x.RequestedAt) {
+		return x.Command.DispatchedAt
 	}
 	return x.RequestedAt
 }
@@ -461,10 +461,10 @@ func instrumentName(def *definition.Campaign, x *campaign.Experiment) string {
 	switch {
 	case def.ByHand():
 		return "by hand"
-	case x.Identity != "" && x.Identity != x.Instrument:
-		return x.Instrument + " (" + x.Identity + ")"
-	case x.Instrument != "":
-		return x.Instrument
+	case x.Command.Identity != "" && x.Command.Identity != x.Command.Instrument:
+		return x.Command.Instrument + " (" + x.Command.Identity + ")"
+	case x.Command.Instrument != "":
+		return x.Command.Instrument
 	}
 	return def.Driver().Name
 }

@@ -497,12 +497,12 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	for i := range s.UnderWay {
 		x := &s.UnderWay[i]
 		switch {
-		case x.BeingCalledOff(): // that comes first
+		case x.Command.BeingCalledOff(): // that comes first
 		case x.Status == campaign.Unresolved:
 			text := fmt.Sprintf("The fate of %s is unknown: %s", x.ID, view.Sentence(x.Cause))
 			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Settle it", Alarm: true})
-		case x.Stalled:
-			text := fmt.Sprintf("%s has been silent for long over %s.", x.Instrument, x.ID)
+		case x.Command.Stalled:
+			text := fmt.Sprintf("%s has been silent for long over %s.", x.Command.Instrument, x.ID)
 			needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Look at it", Alarm: true})
 		}
 	}

@@ -763,7 +763,7 @@ func (s *site) lose(name string, more ...events.Payload) *lab.Campaign {
 	c.Read(func(core *engine.Core) { first = core.State().Experiments[0] })
 	s.close()
 	log := must.Get(store.Open(filepath.Join(s.folder, name+store.Ending), store.Options{}))(s.t)
-	payload := &events.ExperimentUnresolved{Experiment: "e1", Command: first.Command, Instrument: "bench", Cause: "the power went out"}
+	payload := &events.ExperimentUnresolved{Experiment: "e1", Command: first.Command.ID, Instrument: "bench", Cause: "the power went out"}
 	for _, payload := range append([]events.Payload{payload}, more...) {
 		lost := must.Get(events.New(name, payload))(s.t)
 		lost.Time, lost.Actor = time.Now(), "engine"

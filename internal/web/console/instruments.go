@@ -96,20 +96,20 @@ func deviceOf(key view.Device, signs view.Signs) device {
 // give notes the state of the device that an experiment sent to it shows. Experiments come in their
 // order, so that the last one that is in trouble gives the state.
 func (d *device) give(x *campaign.Experiment) {
-	d.World = map[bool]string{true: "real", false: "simulated"}[x.Real]
-	if x.BeingCalledOff() {
-		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+	d.World = map[bool]string{true: "real", false: "simulated"}[x.Command.Real]
+	if x.Command.BeingCalledOff() {
+		d.Under = append(d.Under, command{x.ID, x.Command.DispatchedAt})
 		d.State = state{"being stopped", "trouble"}
 		return
 	}
 	switch x.Status {
 	case campaign.Dispatched, campaign.Started:
-		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
-		if x.Stalled {
+		d.Under = append(d.Under, command{x.ID, x.Command.DispatchedAt})
+		if x.Command.Stalled {
 			d.State = state{"stalled", "trouble"}
 		}
 	case campaign.Unresolved:
-		d.Under = append(d.Under, command{x.ID, x.DispatchedAt})
+		d.Under = append(d.Under, command{x.ID, x.Command.DispatchedAt})
 		d.State = state{"fate unknown", "trouble"}
 	}
 }

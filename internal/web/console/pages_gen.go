@@ -1731,7 +1731,7 @@ func htmlCampaignGoing(w *bytes.Buffer, dot *campaignPage) {
 			w.WriteString(` <span class="hint">`)
 			markup.Escape(w, dot3.Line)
 			w.WriteString("</span>")
-			if dot3.Stalled {
+			if dot3.Command.Stalled {
 				w.WriteString(` <b class="mark">silent for long</b>`)
 			}
 			w.WriteString("</li>")
@@ -2423,7 +2423,7 @@ func htmlCampaignExperimentspart(w *bytes.Buffer, dot *campaignPage) {
 			if dot4.InDoubt() {
 				w.WriteString(` <b class="mark">in doubt</b>`)
 			}
-			if dot4.BeingCalledOff() {
+			if dot4.Command.BeingCalledOff() {
 				w.WriteString(` <b class="mark">being called off</b>`)
 			}
 			if dot4.Class == "left-out" {
@@ -4401,7 +4401,7 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 	htmlCrumbs(w, dot.shell)
 	w.WriteString(`<h1 data-shows="`)
 	markup.Escape(w, string(dot.Status))
-	if dot.BeingCalledOff() {
+	if dot.Command.BeingCalledOff() {
 		w.WriteString(", being called off")
 	}
 	w.WriteString(`">`)
@@ -4411,7 +4411,7 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 	w.WriteString(`">`)
 	markup.Escape(w, string(dot.Status))
 	w.WriteString("</span>")
-	if dot.BeingCalledOff() {
+	if dot.Command.BeingCalledOff() {
 		w.WriteString(` <span class="state trouble">being called off</span>`)
 	}
 	w.WriteString(`</h1>
@@ -4439,19 +4439,19 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		w.WriteString("</nav>")
 	}
 	w.WriteString("\n")
-	if dot.BeingCalledOff() {
+	if dot.Command.BeingCalledOff() {
 		w.WriteString(`<div class="box bad"><h2>It is being called off</h2><p>`)
 		markup.Escape(w, dot.Instrument)
 		w.WriteString(" has not answered yet that it never begins it, and gets nothing else before. If no answer comes, look at it, use its own stop, and then say one of these. It was ordered ")
-		w.WriteString(string(when(dot.CallOff.At)))
-		if dot3 := dot.CallOff.Reason; dot3 != "" {
+		w.WriteString(string(when(dot.Command.CallOff.At)))
+		if dot3 := dot.Command.CallOff.Reason; dot3 != "" {
 			w.WriteString(": ")
 			markup.Escape(w, dot3)
 		}
 		w.WriteString(`.</p>
 `)
 		if dot.CanResolve {
-			if !dot.CallOff.EndProgram {
+			if !dot.Command.CallOff.EndProgram {
 				w.WriteString(`<form method="post" action="`)
 				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
 				w.WriteString(`/cancel">`)
@@ -4490,7 +4490,7 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		markup.Escape(w, dot.ID)
 		w.WriteString(`">
 <p class="hint">`)
-		if dot.AtWork() {
+		if dot.Command.AtWork() {
 			w.WriteString("The instrument is ordered to stop it, and never to begin it. The hardware's own stop is the safety device.")
 		} else {
 			w.WriteString("It was given to no instrument yet, and is not performed.")
@@ -4509,9 +4509,9 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		w.WriteString(" Look at ")
 		markup.Escape(w, dot.Instrument)
 		w.WriteString(", then say what you found.")
-		if !dot.DispatchedAt.IsZero() {
+		if !dot.Command.DispatchedAt.IsZero() {
 			w.WriteString(" It was sent ")
-			w.WriteString(string(when(dot.DispatchedAt)))
+			w.WriteString(string(when(dot.Command.DispatchedAt)))
 			w.WriteString(".")
 		}
 		w.WriteString(`</p>

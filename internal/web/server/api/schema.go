@@ -10,7 +10,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
+
+// CampaignExperiment is an experiment in answers.
+type CampaignExperiment campaign.Written
 
 // newSchemas returns the registry of the API's schemas. Types of other packages carry the package's
 // name, unless they have a name of their own: several packages have an Experiment, and the library
@@ -47,6 +51,7 @@ func newSchemas(names map[reflect.Type]string) huma.Registry {
 	} {
 		schemas.RegisterTypeAlias(t, anything)
 	}
+	schemas.RegisterTypeAlias(reflect.TypeFor[campaign.Experiment](), reflect.TypeFor[CampaignExperiment]())
 	return schemas
 }
 
