@@ -15,6 +15,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func measured() events.Event {
@@ -78,10 +79,7 @@ func TestMarshalCloudEventForm(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			e := measured()
 			test.change(&e)
-			got, err := events.MarshalCloudEvent(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must.Get(events.MarshalCloudEvent(e))(t)
 			if string(got) != test.want {
 				t.Errorf("got\n%s\nwant\n%s", got, test.want)
 			}
@@ -194,10 +192,7 @@ func TestCloudEventRoundTrip(t *testing.T) {
 	attributeName := regexp.MustCompile(`^[a-z0-9]{1,20}$`)
 	rapid.Check(t, func(t *rapid.T) {
 		e := storedEvent().Draw(t, "event")
-		line, err := events.MarshalCloudEvent(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(events.MarshalCloudEvent(e))(t)
 		if bytes.ContainsAny(line, "\r\n") || !utf8.Valid(line) {
 			t.Fatalf("not one line of text: %q", line)
 		}
@@ -227,10 +222,7 @@ func TestCloudEventRoundTrip(t *testing.T) {
 // What is not the CloudEvents form of one of our events is refused, with a
 // word about the attribute at fault.
 func TestUnmarshalCloudEventRefuses(t *testing.T) {
-	line, err := events.MarshalCloudEvent(measured())
-	if err != nil {
-		t.Fatal(err)
-	}
+	line := must.Get(events.MarshalCloudEvent(measured()))(t)
 	tests := []struct{ from, to, word string }{
 		{`"specversion":"1.0"`, `"specversion":"0.3"`, "specversion"},
 		{`"id":"41",`, ``, "ID"},
@@ -293,15 +285,9 @@ func TestUnmarshalCloudEventRefuses(t *testing.T) {
 // the same.
 func TestCloudEventPosition(t *testing.T) {
 	e := measured()
-	with, err := events.MarshalCloudEvent(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	with := must.Get(events.MarshalCloudEvent(e))(t)
 	e.Position = 0
-	without, err := events.MarshalCloudEvent(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := must.Get(events.MarshalCloudEvent(e))(t)
 	if want := strings.Replace(string(with), `"position":57,`, ``, 1); string(without) != want {
 		t.Errorf("got\n%s\nwant\n%s", without, want)
 	}
@@ -326,10 +312,7 @@ func FuzzCloudEvents(f *testing.F) {
 	e := measured()
 	for _, data := range [][]byte{e.Data, nil, []byte("null"), {0, 255}, []byte("{\n}")} {
 		e.Data = data
-		line, err := events.MarshalCloudEvent(e)
-		if err != nil {
-			f.Fatal(err)
-		}
+		line := must.Get(events.MarshalCloudEvent(e))(f)
 		f.Add(line)
 		f.Add(bytes.Replace(line, []byte(`"position":57,`), nil, 1))
 		f.Add(bytes.Replace(line, []byte(`{`), []byte(`{"data_base64":"AP8=",`), 1))
@@ -365,21 +348,14 @@ func BenchmarkMarshalCloudEvent(b *testing.B) {
 	e := measured()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := events.MarshalCloudEvent(e); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(events.MarshalCloudEvent(e))(b)
 	}
 }
 
 func BenchmarkUnmarshalCloudEvent(b *testing.B) {
-	line, err := events.MarshalCloudEvent(measured())
-	if err != nil {
-		b.Fatal(err)
-	}
+	line := must.Get(events.MarshalCloudEvent(measured()))(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := events.UnmarshalCloudEvent(line); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(events.UnmarshalCloudEvent(line))(b)
 	}
 }

@@ -37,10 +37,7 @@ func TestReadCampaign(t *testing.T) {
 		want = want[min(int(after), len(want)):]
 		for name, l := range map[string]events.Log{"by campaign": unreadable{log}, "by filtering": struct{ events.Log }{log}} {
 			var got []events.Position
-			for e, err := range events.ReadCampaign(t.Context(), l, "a", after) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range must.Each(t, events.ReadCampaign(t.Context(), l, "a", after)) {
 				got = append(got, e.Position)
 			}
 			if !slices.Equal(got, want) {
@@ -86,10 +83,7 @@ func TestReadKinds(t *testing.T) {
 		{"", nil, nil},
 	} {
 		var got []events.Position
-		for e, err := range events.ReadKinds(t.Context(), log, c.campaign, c.kinds...) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range must.Each(t, events.ReadKinds(t.Context(), log, c.campaign, c.kinds...)) {
 			got = append(got, e.Position)
 		}
 		if !slices.Equal(got, c.want) {

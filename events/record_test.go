@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func sampleEvent() events.Event {
@@ -39,10 +40,7 @@ func TestRecordGolden(t *testing.T) {
 		"3730302d34626639326633353737623334646136613363653932396430653065343733362d303066303637616130626139303262372d3031" +
 		"2f7b226578706572696d656e74223a226531222c2276616c7565223a31322e392c22756e6974223a226d532f636d227d" +
 		"f1b1c4cf" // checksum
-	record, err := events.AppendRecord(nil, sampleEvent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, sampleEvent()))(t)
 	if got := hex.EncodeToString(record); got != golden {
 		t.Errorf("got  %s\nwant %s", got, golden)
 	}
@@ -61,10 +59,7 @@ func TestRecordGoldenOfRequest(t *testing.T) {
 		"2f7b226578706572696d656e74223a226531222c2276616c7565223a31322e392c22756e6974223a226d532f636d227d"
 	e := sampleEvent()
 	e.Request, e.RequestDigest = "guess-7", "00ff5"
-	record, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, e))(t)
 	if got := hex.EncodeToString(record[:len(record)-4]); got != golden {
 		t.Errorf("got  %s\nwant %s", got, golden)
 	}
@@ -78,10 +73,7 @@ func TestRecordGoldenOfRequest(t *testing.T) {
 // record is stored: wherever an event is, its record and so its hash are the same.
 func TestRecordWithoutPosition(t *testing.T) {
 	e := sampleEvent()
-	want, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(events.AppendRecord(nil, e))(t)
 	for _, position := range []events.Position{1, 300, math.MaxUint64} {
 		e.Position = position
 		record, err := events.AppendRecord(nil, e)
@@ -126,18 +118,12 @@ func drawEvent(t *rapid.T) events.Event {
 func TestRecordRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEvent(t)
-		record, err := events.AppendRecord([]byte("before"), e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		record := must.Get(events.AppendRecord([]byte("before"), e))(t)
 		record, ok := bytes.CutPrefix(record, []byte("before"))
 		if !ok {
 			t.Fatal("what was in dst is gone")
 		}
-		got, err := events.DecodeRecord(record)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(events.DecodeRecord(record))(t)
 		clear(record)
 		if !reflect.DeepEqual(got, e) {
 			t.Fatalf("got  %+v\nwant %+v", got, e)
@@ -148,10 +134,7 @@ func TestRecordRoundTrip(t *testing.T) {
 // TestRecordDamage: no record survives a flipped bit, a missing or an
 // additional byte.
 func TestRecordDamage(t *testing.T) {
-	record, err := events.AppendRecord(nil, sampleEvent())
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, sampleEvent()))(t)
 	refused := func(what string, at int, damaged []byte) {
 		if _, err := events.DecodeRecord(damaged); !errors.Is(err, events.ErrBadRecord) {
 			t.Errorf("%s %d: %v, want ErrBadRecord", what, at, err)
@@ -223,10 +206,7 @@ func TestRecordLimits(t *testing.T) {
 		}
 	}
 	most.Data = bytes.Repeat([]byte("x"), 16<<20)
-	record, err := events.AppendRecord(nil, most)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, most))(t)
 	if back, err := events.DecodeRecord(record); err != nil || !reflect.DeepEqual(back, most) {
 		t.Errorf("the greatest event is read back otherwise: %v", err)
 	}
@@ -241,10 +221,7 @@ func TestRecordLimits(t *testing.T) {
 func TestRecordForms(t *testing.T) {
 	e := sampleEvent()
 	e.Account, e.Cause, e.Trace, e.Data = "", "", "", nil
-	record, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, e))(t)
 	body := record[:len(record)-4]
 	at := func(i int, b byte) []byte {
 		changed := bytes.Clone(body)
@@ -256,9 +233,7 @@ func TestRecordForms(t *testing.T) {
 		binary.BigEndian.PutUint64(changed[2:], uint64(n))
 		return changed
 	}
-	if _, err := events.DecodeRecord(withChecksum(body)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(events.DecodeRecord(withChecksum(body)))(t)
 	for name, changed := range map[string][]byte{
 		"version 0":               at(0, 0),
 		"version 2, no request":   at(0, 2),
@@ -286,10 +261,7 @@ func TestRecordForms(t *testing.T) {
 // is any other, is not a record, or one of another event, though its checksum is right.
 func TestRecordEndsAnywhere(t *testing.T) {
 	e := sampleEvent()
-	record, err := events.AppendRecord(nil, e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, e))(t)
 	body := record[:len(record)-4]
 	for end := range len(body) {
 		if e, err := events.DecodeRecord(withChecksum(body[:end])); !errors.Is(err, events.ErrBadRecord) {
@@ -322,10 +294,7 @@ func TestAssign(t *testing.T) {
 	second.ID = "mine"
 	second.Time = second.Time.In(time.FixedZone("CET", 3600)).Add(999)
 	batch := []events.Event{first, second}
-	got, err := events.Assign("electrolyte", 40, batch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(events.Assign("electrolyte", 40, batch))(t)
 	want := []events.Event{sampleEvent(), sampleEvent()}
 	want[0].Sequence, want[0].ID = 41, "41"
 	want[1].Sequence, want[1].ID = 42, "mine"
@@ -365,10 +334,7 @@ func TestAssign(t *testing.T) {
 // FuzzDecodeRecord: decoding never panics, and what it accepts is exactly what
 // encoding the event again gives: every event has one record.
 func FuzzDecodeRecord(f *testing.F) {
-	record, err := events.AppendRecord(nil, sampleEvent())
-	if err != nil {
-		f.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, sampleEvent()))(f)
 	body := record[:len(record)-4]
 	f.Add(body)
 	f.Add(bytes.Replace(body, []byte{0xac, 0x02}, []byte{0xac, 0x82, 0x00}, 1)) // a number in a longer form
@@ -412,16 +378,11 @@ func BenchmarkAppendRecord(b *testing.B) {
 func BenchmarkDecodeRecord(b *testing.B) {
 	e := sampleEvent()
 	e.Data = bytes.Repeat([]byte{'x'}, 380)
-	record, err := events.AppendRecord(nil, e)
-	if err != nil {
-		b.Fatal(err)
-	}
+	record := must.Get(events.AppendRecord(nil, e))(b)
 	b.SetBytes(int64(len(record)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := events.DecodeRecord(record); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(events.DecodeRecord(record))(b)
 	}
 }
 

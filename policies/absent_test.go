@@ -312,10 +312,7 @@ func (h *hall) suggests(t *testing.T) *engine.Core {
 func (h *hall) oneAtATime(t *testing.T) {
 	t.Helper()
 	open := make(map[string]string) // by experts
-	for e, err := range h.log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, h.log.Read(t.Context(), 0)) {
 		payload, _ := events.Decode(e)
 		if q, ok := payload.(*events.QuestionAsked); ok {
 			if open[q.Expert] != "" && q.Decision != "" { // what is asked at first may be of several forms
@@ -414,10 +411,7 @@ func TestWithoutEvidence(t *testing.T) {
 			h := newHall(t, c.name, 1, companies["nobody can tell"])
 			h.runs(t)
 			found := 0
-			for e, err := range h.log.Read(t.Context(), 0) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range must.Each(t, h.log.Read(t.Context(), 0)) {
 				payload, _ := events.Decode(e)
 				d, ok := payload.(*events.DecisionMade)
 				if !ok || d.Action != events.ActionRun {
@@ -484,10 +478,7 @@ func TestUnansweredDuels(t *testing.T) {
 	h := newHall(t, "raeubo", 1, companies["nobody answers"])
 	h.runs(t)
 	random, end := "", ""
-	for e, err := range h.log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, h.log.Read(t.Context(), 0)) {
 		payload, _ := events.Decode(e)
 		if d, ok := payload.(*events.DecisionMade); ok && d.Form == events.FormComparison {
 			random = d.Reason

@@ -52,10 +52,7 @@ func untilAsked(t *testing.T, log events.Log) *memlog.Log {
 	t.Helper()
 	var all []events.Event
 	asked := 0
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		all = append(all, e)
 		switch e.Kind {
 		case events.KindQuestionAsked:

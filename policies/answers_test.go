@@ -70,10 +70,7 @@ func TestReticentExperts(t *testing.T) {
 				}
 				audited(t, log, def)
 				var all []events.Event
-				for e, err := range log.Read(t.Context(), 0) {
-					if err != nil {
-						t.Fatal(err)
-					}
+				for e := range must.Each(t, log.Read(t.Context(), 0)) {
 					all = append(all, e)
 				}
 				projectiontest.Run(t, func() []projections.Projection { return engine.NewCore(builtin.Registry()).Projections() }, all)

@@ -33,10 +33,7 @@ func TestAttributionsAddUp(t *testing.T) {
 				log := memlog.New()
 				must.Get(studytest.Simulate(t.Context(), log, def))(t)
 				explained := 0
-				for e, err := range log.Read(t.Context(), 0) {
-					if err != nil {
-						t.Fatal(err)
-					}
+				for e := range must.Each(t, log.Read(t.Context(), 0)) {
 					payload, _ := events.Decode(e)
 					d, ok := payload.(*events.DecisionMade)
 					if !ok || d.Attributions == nil || len(d.Attributions.Shapley) == 0 {

@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/seek"
 	"github.com/campaignd/campaignd/policies/turn"
@@ -41,10 +42,7 @@ func TestCostOfExperiments(t *testing.T) {
 			if c.budget == "" {
 				def.Budget.Experiments = 7
 			}
-			rule, err := builtin.Registry().Methods.Searched(def.Policy)
-			if err != nil {
-				t.Fatal(err)
-			}
+			rule := must.Get(builtin.Registry().Methods.Searched(def.Policy))(t)
 			runs, ended := 0, ""
 			eachView(t, def, func(v policies.View, d policies.Decision) {
 				spent := 0.0
@@ -85,14 +83,8 @@ func TestCostOfExperiments(t *testing.T) {
 				if d.Rule == policies.RuleRestart {
 					return // by another model
 				}
-				x, err := v.Space.Encode(candidate.Parameters)
-				if err != nil {
-					t.Fatal(err)
-				}
-				worth, err := rule.Acquisition(v.Objective(), unaidedSeed(def, v))
-				if err != nil {
-					t.Fatal(err)
-				}
+				x := must.Get(v.Space.Encode(candidate.Parameters))(t)
+				worth := must.Get(rule.Acquisition(v.Objective(), unaidedSeed(def, v)))(t)
 				if want := worth(x, nil); math.Abs(want-negLog) > 1e-9 {
 					t.Errorf("−ln of what it is worth is %v, want %v, where α is %v", negLog, want, alpha)
 				}
@@ -117,14 +109,8 @@ func unaidedSeed(def definition.Campaign, v policies.View) uint64 {
 // what the front covers.
 func volume(t *testing.T, v policies.View, d policies.Decision) float64 {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := p.Standing()
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
+	s := must.Get(p.Standing())(t)
 	return math.Log(p.Volume(s) / d.Tradeoff.Hypervolume)
 }
 
@@ -149,10 +135,7 @@ func TestMeasuredCost(t *testing.T) {
 		}
 		runs++
 		candidate := d.Candidate()
-		x, err := v.Space.Encode(candidate.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(v.Space.Encode(candidate.Parameters))(t)
 		m := v.Models.Of("viscosity")
 		mean, sd := m.Posterior(x)
 		scale := m.Scale()

@@ -27,10 +27,7 @@ func simulate(t *testing.T, task string, seed uint64, experiments int, changes .
 	log := memlog.New()
 	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	s := campaignRun{state: core.State()}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		if e.Kind == events.KindDecisionMade {
 			payload := must.Get(events.Decode(e))(t)
 			s.decisions = append(s.decisions, *payload.(*events.DecisionMade))

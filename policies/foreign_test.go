@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
@@ -81,10 +82,7 @@ func TestForeignAcquisition(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			def, err := studytest.Define("branin", 1, 4, studytest.WithExpert(2))
-			if err != nil {
-				t.Fatal(err)
-			}
+			def := must.Get(studytest.Define("branin", 1, 4, studytest.WithExpert(2)))(t)
 			def.Policy = p
 			def = campaignfile.Complete(foreign(policies.Rule{}), def)
 			if faults := campaignfile.Validate(foreign(policies.Rule{}), def); len(faults) > 0 {
@@ -96,18 +94,13 @@ func TestForeignAcquisition(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			view, err := core.View(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			view := must.Get(core.View(t.Context()))(t)
 			policy, err := foreign(policies.Rule{}).Methods.New(def)
 			if err != nil || !policy.Needs().Objective {
 				t.Fatal(policy, err)
 			}
 			def.Budget.Experiments = 9
-			if policy, err = foreign(policies.Rule{}).Methods.New(def); err != nil {
-				t.Fatal(err)
-			}
+			policy = must.Get(foreign(policies.Rule{}).Methods.New(def))(t)
 			d, err := policy.Decide(t.Context(), view, 1)
 			i := slices.IndexFunc(d.Candidates, func(c events.Candidate) bool { return c.Name == policies.Unaided })
 			if err != nil || i < 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/answers"
 	"github.com/campaignd/campaignd/policies/cobol"
@@ -77,7 +78,7 @@ func TestMethods(t *testing.T) {
 }
 
 func testMethod(t *testing.T, name string, m method, experts int) {
-	def, err := studytest.Define("branin", 3, 9, func(def *definition.Campaign) {
+	def := must.Get(studytest.Define("branin", 3, 9, func(def *definition.Campaign) {
 		def.Policy = m.policy
 		def.Initial.Comparisons = ptr(12)
 		for i := range experts {
@@ -105,15 +106,9 @@ func testMethod(t *testing.T, name string, m method, experts int) {
 		case "rahbo with hallucinate":
 			def.Model.Utility.Posterior = definition.PosteriorHallucinate
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	log := memlog.New()
-	core, err := studytest.Simulate(t.Context(), log, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	asked := 0
 	for _, q := range core.State().Questions {
 		if q.Decision == "" {

@@ -24,8 +24,7 @@ import (
 // policyOf returns the policy of a definition.
 func policyOf(t *testing.T, def definition.Campaign) policies.Policy {
 	t.Helper()
-	p := must.Get(builtin.Registry().Methods.New(def))(t)
-	return p
+	return must.Get(builtin.Registry().Methods.New(def))(t)
 }
 
 func ptr[T any](x T) *T { return &x }
@@ -105,10 +104,7 @@ func TestPolicies(t *testing.T) {
 // core forward.
 func viewsOf(t *testing.T, log events.Log, core *engine.Core) iter.Seq2[policies.View, uint64] {
 	return func(yield func(policies.View, uint64) bool) {
-		for e, err := range log.Read(t.Context(), 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range must.Each(t, log.Read(t.Context(), 0)) {
 			if payload, _ := events.Decode(e); e.Kind == events.KindDecisionMade {
 				if !yield(viewOf(t, core), payload.(*events.DecisionMade).Seed) {
 					return
@@ -121,8 +117,7 @@ func viewsOf(t *testing.T, log events.Log, core *engine.Core) iter.Seq2[policies
 
 func viewOf(t *testing.T, core *engine.Core) policies.View {
 	t.Helper()
-	view := must.Get(core.View(t.Context()))(t)
-	return view
+	return must.Get(core.View(t.Context()))(t)
 }
 
 // Law: no version of campaignd's own families is used twice: programs of 0.1.0 recorded 3,

@@ -264,10 +264,7 @@ func recordDecisions(t *testing.T, w *strings.Builder, text string) {
 func recordCourse(t *testing.T, w *strings.Builder, def definition.Campaign) {
 	t.Helper()
 	log := course(t, w, def)
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		if e.Kind != events.KindDecisionMade {
 			continue
 		}

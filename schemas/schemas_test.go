@@ -28,8 +28,7 @@ func compile(t *testing.T, name string) *jsonschema.Schema {
 	whole := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(definition)))(t)
 	// Events hold the definition by reference.
 	must.Do(t, c.AddResource(definitionURN, whole))
-	schema := must.Get(c.Compile("urn:test:" + name))(t)
-	return schema
+	return must.Get(c.Compile("urn:test:" + name))(t)
 }
 
 func validate(t *testing.T, schema *jsonschema.Schema, document []byte) {

@@ -49,14 +49,12 @@ func record(t tb, log events.Log, campaign string, n int) []events.Event {
 		batch[i] = e
 	}
 	seen := must.Get(log.LastSequence(t.Context(), campaign))(t)
-	stored := must.Get(log.Append(t.Context(), campaign, seen, batch...))(t)
-	return stored
+	return must.Get(log.Append(t.Context(), campaign, seen, batch...))(t)
 }
 
 func subscribe(t tb, sub message.Subscriber, topic string) <-chan *message.Message {
 	t.Helper()
-	messages := must.Get(sub.Subscribe(t.Context(), topic))(t)
-	return messages
+	return must.Get(sub.Subscribe(t.Context(), topic))(t)
 }
 
 func publish(t tb, pub message.Publisher, topic string, messages ...*message.Message) {

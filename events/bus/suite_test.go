@@ -21,8 +21,7 @@ var suiteLogs = []struct {
 }{
 	{"memlog", func(*testing.T) events.Log { return memlog.New() }},
 	{"pebblelog", func(t *testing.T) events.Log {
-		log := must.Get(pebblelog.Open(t.TempDir(), pebblelog.Options{}))(t)
-		return log
+		return must.Get(pebblelog.Open(t.TempDir(), pebblelog.Options{}))(t)
 	}},
 }
 

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // seeded is a source of randomness for keys that are the same in every run.
@@ -23,18 +24,9 @@ type seeded struct{ *mathrand.ChaCha8 }
 
 func keys(t testing.TB, name string, seed byte) (note.Signer, note.Verifier) {
 	t.Helper()
-	secret, public, err := note.GenerateKey(seeded{mathrand.NewChaCha8([32]byte{seed})}, name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer, err := note.NewSigner(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	verifier, err := note.NewVerifier(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+	secret, public := must.Get2(note.GenerateKey(seeded{mathrand.NewChaCha8([32]byte{seed})}, name))(t)
+	signer := must.Get(note.NewSigner(secret))(t)
+	verifier := must.Get(note.NewVerifier(public))(t)
 	return signer, verifier
 }
 
@@ -54,10 +46,7 @@ func (t *tree) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
 
 func (t *tree) head(tb testing.TB, n int) tlog.Tree {
 	tb.Helper()
-	hash, err := tlog.TreeHash(int64(n), t)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	hash := must.Get(tlog.TreeHash(int64(n), t))(tb)
 	return tlog.Tree{N: int64(n), Hash: hash}
 }
 
@@ -65,17 +54,11 @@ func newTree(tb testing.TB, n int) *tree {
 	tb.Helper()
 	t := &tree{}
 	for i := range n {
-		record, err := events.AppendRecord(nil, events.Event{
+		record := must.Get(events.AppendRecord(nil, events.Event{
 			Sequence: events.Sequence(i + 1), Campaign: "tiny", ID: fmt.Sprint(i + 1), Kind: events.KindNoteAdded, Version: 1,
 			Time: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC), Actor: "person:ada", Data: []byte(`{"text":"λ"}`),
-		})
-		if err != nil {
-			tb.Fatal(err)
-		}
-		hashes, err := tlog.StoredHashes(int64(i), record, t)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		}))(tb)
+		hashes := must.Get(tlog.StoredHashes(int64(i), record, t))(tb)
 		t.records, t.hashes = append(t.records, record), append(t.hashes, hashes...)
 	}
 	return t
@@ -87,10 +70,7 @@ const origin = "lab.example/tiny/K3JD"
 func TestCheckpointText(t *testing.T) {
 	signer, verifier := keys(t, "lab.example", 1)
 	head := newTree(t, 7).head(t, 7)
-	msg, err := Write(origin, head, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	msg := must.Get(Write(origin, head, signer))(t)
 	if text, _, _ := strings.Cut(string(msg), "\n\n— lab.example "); text != "lab.example/tiny/K3JD\n7\n"+head.Hash.String() {
 		t.Errorf("the text is %q", text)
 	}
@@ -114,10 +94,7 @@ func TestCheckpointText(t *testing.T) {
 	if c, err := Read(msg); err != nil || c.Signed != nil || len(c.Unchecked) != 1 {
 		t.Errorf("without a key: %+v, %v", c, err)
 	}
-	plain, err := Write("tiny/K3JD", head, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(Write("tiny/K3JD", head, nil))(t)
 	if c, err := Read(plain, verifier); err != nil || c.Tree != head || c.Signed != nil || c.Unchecked != nil {
 		t.Errorf("unsigned: %+v, %v", c, err)
 	}
@@ -127,10 +104,7 @@ func TestCheckpointText(t *testing.T) {
 		}
 	}
 	other, _ := keys(t, "other.example", 2)
-	stolen, err := note.Sign(&note.Note{Text: string(plain)}, other)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stolen := must.Get(note.Sign(&note.Note{Text: string(plain)}, other))(t)
 	_, known := keys(t, "other.example", 2)
 	if _, err := Read(stolen, known); !errors.Is(err, ErrInvalid) {
 		t.Errorf("a known key vouches for a log of another name: %v", err)
@@ -140,10 +114,7 @@ func TestCheckpointText(t *testing.T) {
 // Law: a log is named by its campaign's first definition, in the name of a key or of
 // nobody; that is the same log, and one with another word, campaign or key is not.
 func TestOrigin(t *testing.T) {
-	first, err := events.New("tiny", &events.CampaignDefined{Instance: "K3JD"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(events.New("tiny", &events.CampaignDefined{Instance: "K3JD"}))(t)
 	for key, want := range map[string]string{"lab.example": origin, "": "tiny/K3JD"} {
 		if got, err := Origin(key, first); err != nil || got != want {
 			t.Errorf("in the name of %q: %q, %v; want %q", key, got, err, want)
@@ -156,10 +127,7 @@ func TestOrigin(t *testing.T) {
 	if got, err := Origin("lab.example", begun); err != nil || got != "lab.example/lab/K3JD" {
 		t.Errorf("a lab's log is called %q, %v", got, err)
 	}
-	note, err := events.New("tiny", &events.NoteAdded{Text: "first"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	note := must.Get(events.New("tiny", &events.NoteAdded{Text: "first"}))(t)
 	if got, err := Origin("lab.example", note); err == nil {
 		t.Errorf("a log that begins with a note is called %q", got)
 	}
@@ -186,18 +154,9 @@ func TestTamperedFiles(t *testing.T) {
 	signer, verifier := keys(t, "lab.example", 1)
 	logged := newTree(t, 21)
 	head, old := logged.head(t, 21), logged.head(t, 13)
-	checkpoint, err := Write(origin, head, signer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	included, err := tlog.ProveRecord(head.N, 6, logged)
-	if err != nil {
-		t.Fatal(err)
-	}
-	extended, err := tlog.ProveTree(head.N, old.N, logged)
-	if err != nil {
-		t.Fatal(err)
-	}
+	checkpoint := must.Get(Write(origin, head, signer))(t)
+	included := must.Get(tlog.ProveRecord(head.N, 6, logged))(t)
+	extended := must.Get(tlog.ProveTree(head.N, old.N, logged))(t)
 	// holds checks a file as an auditor does who has the key and the old head.
 	holds := func(msg []byte) error {
 		f, err := Decode(msg)
@@ -254,10 +213,7 @@ func TestTamperedFiles(t *testing.T) {
 	for n := 1; n <= 21; n++ {
 		head := logged.head(t, n)
 		for i := range n {
-			hashes, err := tlog.ProveRecord(int64(n), int64(i), logged)
-			if err != nil {
-				t.Fatal(err)
-			}
+			hashes := must.Get(tlog.ProveRecord(int64(n), int64(i), logged))(t)
 			p := Inclusion{Index: int64(i), Record: logged.records[i], Hashes: hashes}
 			if e, err := p.Check(head); err != nil || e.Position != events.Position(i+1) {
 				t.Errorf("%d of %d: %v", i, n, err)
@@ -289,18 +245,12 @@ func TestTooMuch(t *testing.T) {
 		t.Errorf("a file of %d bytes: %v", maxFile, err)
 	}
 	longest := strings.Repeat("a", events.MaxStringSize)
-	greatest, err := events.AppendRecord(nil, events.Event{
+	greatest := must.Get(events.AppendRecord(nil, events.Event{
 		Sequence: events.AnySequence - 1, Version: math.MaxInt32,
 		Campaign: longest, ID: longest, Kind: events.Kind(longest), Actor: longest, Account: longest, Cause: longest, Trace: longest,
 		Time: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC), Data: make([]byte, events.MaxDataSize),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := Write(strings.Repeat("a", 4*events.MaxStringSize), tlog.Tree{N: MaxSize}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
+	text := must.Get(Write(strings.Repeat("a", 4*events.MaxStringSize), tlog.Tree{N: MaxSize}, nil))(t)
 	most := Inclusion{Index: MaxSize, Record: greatest, Hashes: make([]tlog.Hash, maxHashes), Checkpoint: text}
 	if f, err := Decode(most.Text()); err != nil || !reflect.DeepEqual(f.Inclusion, &most) {
 		t.Errorf("the proof of an event of %d bytes: %v", len(greatest), err)
@@ -321,10 +271,7 @@ func TestTooMuch(t *testing.T) {
 	}
 	// A name that would change the line it is shown in.
 	stranger, _ := keys(t, "lab\u202eexample", 3)
-	signed, err := note.Sign(&note.Note{Text: fmt.Sprintf("tiny\n1\n%v\n", tlog.Hash{})}, stranger)
-	if err != nil {
-		t.Fatal(err)
-	}
+	signed := must.Get(note.Sign(&note.Note{Text: fmt.Sprintf("tiny\n1\n%v\n", tlog.Hash{})}, stranger))(t)
 	if c, err := Read(signed); !errors.Is(err, ErrInvalid) {
 		t.Errorf("read as %+v, %v", c, err)
 	}
@@ -381,18 +328,9 @@ func TestDecodeRefuses(t *testing.T) {
 func fuzzSeeds(f *testing.F) {
 	signer, _ := keys(f, "lab.example", 1)
 	logged := newTree(f, 5)
-	checkpoint, err := Write(origin, logged.head(f, 5), signer)
-	if err != nil {
-		f.Fatal(err)
-	}
-	hashes, err := tlog.ProveRecord(5, 2, logged)
-	if err != nil {
-		f.Fatal(err)
-	}
-	growth, err := tlog.ProveTree(5, 3, logged)
-	if err != nil {
-		f.Fatal(err)
-	}
+	checkpoint := must.Get(Write(origin, logged.head(f, 5), signer))(f)
+	hashes := must.Get(tlog.ProveRecord(5, 2, logged))(f)
+	growth := must.Get(tlog.ProveTree(5, 3, logged))(f)
 	f.Add(checkpoint)
 	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n"))
 	f.Add([]byte("tiny\n0\n47DEQpj8HBSa+/TImW+5JCeu\rQeRkm5NMpJWZG3hSuFU=\n"))
@@ -424,10 +362,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			return
 		}
-		text, err := Write(c.Origin, c.Tree, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(Write(c.Origin, c.Tree, nil))(t)
 		if !bytes.HasPrefix(msg, text) {
 			t.Errorf("%q is read as %q", msg, text)
 		}

@@ -31,14 +31,12 @@ func bytesOf(seed uint64, n int) []byte {
 
 func mustPut(t *testing.T, s *Store, content []byte) Kept {
 	t.Helper()
-	kept := must.Get(s.Put(t.Context(), bytes.NewReader(content)))(t)
-	return kept
+	return must.Get(s.Put(t.Context(), bytes.NewReader(content)))(t)
 }
 
 func stateOf(t *testing.T, s *Store, kept Kept) State {
 	t.Helper()
-	state := must.Get(s.State(t.Context(), kept.Digest, kept.Size))(t)
-	return state
+	return must.Get(s.State(t.Context(), kept.Digest, kept.Size))(t)
 }
 
 // Law: the files are open to whom the store is, and to no others; and the folder of a store that

@@ -324,8 +324,7 @@ func refill(t testing.TB, all []events.Event) *memlog.Log {
 // contents returns the events of a log.
 func contents(t testing.TB, log events.Log) []events.Event {
 	t.Helper()
-	all := must.Get((&subject{Log: log, patience: time.Minute}).readAll(0))(t)
-	return all
+	return must.Get((&subject{Log: log, patience: time.Minute}).readAll(0))(t)
 }
 
 // TestSuiteCatchesForgetting runs the law of durability on logs that come back

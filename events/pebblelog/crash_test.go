@@ -19,6 +19,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/guardfs"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // small makes Pebble rotate its write-ahead log and write tables often.
@@ -245,9 +246,7 @@ func TestDiskFails(t *testing.T) {
 				}
 				return nil
 			}))
-			if err := life(t, counted, func(int) {}); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, life(t, counted, func(int) {}))
 			var unnoticed atomic.Int64
 			each(t, int(total.Load()), func(at int) {
 				if testing.Short() && at%6 != 0 {
@@ -317,9 +316,7 @@ func TestGuard(t *testing.T) {
 	}
 	for first, failing := range changes {
 		disk := vfs.NewMem()
-		if err := errors.Join(disk.MkdirAll("store/pebble", 0o700), writeFile(disk, "store/a", []byte("a"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(disk.MkdirAll("store/pebble", 0o700), writeFile(disk, "store/a", []byte("a"))))
 		var down atomic.Bool
 		g := guardfs.New()
 		fsys := guardfs.FS{FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -379,9 +376,7 @@ func TestDiskDoesNotAnswer(t *testing.T) {
 				for path := range files {
 					disk := writeFiles(t, files)
 					if path == "store/FORMAT" { // the end of creating it is not taken for its middle
-						if err := writeFile(disk, "store/CREATING", nil); err != nil {
-							t.Fatal(err)
-						}
+						must.Do(t, writeFile(disk, "store/CREATING", nil))
 					}
 					before := readFiles(t, disk)
 					log, err := Open("store", Options{ReadOnly: readOnly, FS: errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -485,9 +480,7 @@ func TestStopped(t *testing.T) {
 		}
 		return nil
 	})), Options{})
-	if err := work(t, log, 1, 10, func(int) {}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, work(t, log, 1, 10, func(int) {}))
 	full.Store(true)
 	_, err := log.Append(t.Context(), "c", 10, testEvent(11))
 	if !errors.Is(err, events.ErrUncertain) || !errors.Is(err, events.ErrStopped) || !errors.Is(err, syscall.ENOSPC) {

@@ -55,10 +55,7 @@ func goldenBatches() [][]events.Event {
 func goldenText(t *testing.T, log *Log) string {
 	t.Helper()
 	var b strings.Builder
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		record := must.Get(events.AppendRecord(nil, e))(t)
 		fmt.Fprintf(&b, "%d %x\n", e.Position, record)
 	}

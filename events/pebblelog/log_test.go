@@ -26,8 +26,7 @@ func TestConformance(t *testing.T) {
 			var dir string
 			var o Options
 			open := func(t testing.TB) events.Store {
-				log := must.Get(Open(dir, o))(t)
-				return log
+				return must.Get(Open(dir, o))(t)
 			}
 			logtest.RunStore(t, func(t testing.TB) events.Store {
 				dir, o = c.fresh(t)

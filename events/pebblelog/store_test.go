@@ -35,8 +35,7 @@ func batchEnds(i int) bool {
 func mustOpen(t testing.TB, fsys vfs.FS, o Options) *Log {
 	t.Helper()
 	o.FS = fsys
-	log := must.Get(Open("store", o))(t)
-	return log
+	return must.Get(Open("store", o))(t)
 }
 
 // work appends the workload's events from..to, a batch at a time, and calls

@@ -199,10 +199,7 @@ func BenchmarkRead(b *testing.B) {
 	rate := func(b *testing.B) { b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "events/s") }
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			for _, err := range l.Read(b.Context(), 0) {
-				if err != nil {
-					b.Fatal(err)
-				}
+			for range must.Each(b, l.Read(b.Context(), 0)) {
 			}
 		}
 		rate(b)

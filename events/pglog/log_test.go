@@ -280,10 +280,7 @@ func follows(t *testing.T, l *Log, id string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
-	for e, err := range l.Follow(ctx, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, l.Follow(ctx, 0)) {
 		if e.ID == id {
 			return
 		}

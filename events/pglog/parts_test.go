@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -60,10 +61,7 @@ func TestConnectTimes(t *testing.T) {
 	for parameter, want := range map[string]time.Duration{
 		"": connectTime, "&connect_timeout=7": 7 * time.Second, "&connect_timeout=60": time.Minute, "&connect_timeout=61": connectTime,
 	} {
-		d, err := configure("postgres://127.0.0.1/x?single=yes" + parameter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(configure("postgres://127.0.0.1/x?single=yes" + parameter))(t)
 		if got := d.config.ConnectTimeout; got != want {
 			t.Errorf("with %q it has %s, want %s", parameter, got, want)
 		}
@@ -85,29 +83,18 @@ func TestStoresAndTheirMarks(t *testing.T) {
 		}
 	}
 	l := mustOpen(t, d, "s", Options{})
-	if _, err := l.Append(t.Context(), "c", 0, testEvents(3, "e")...); err != nil {
-		t.Fatal(err)
-	}
-	seen, err := l.Head(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 0, testEvents(3, "e")...))(t)
+	seen := must.Get(l.Head(t.Context()))(t)
 	marks := Marks{Moved: "elsewhere", Unfinished: "half"}
-	if err := l.Mark(t.Context(), seen, marks); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Mark(t.Context(), seen, marks))
 	if got, err := d.Marks(t.Context(), "s"); err != nil || got != marks {
 		t.Errorf("%+v, %v", got, err)
 	}
 	if got, err := d.Marks(t.Context(), "another"); err != nil || got != (Marks{}) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if err := l.Mark(t.Context(), seen, Marks{}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Append(t.Context(), "c", 3, testEvents(1, "f")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Mark(t.Context(), seen, Marks{}))
+	must.Get(l.Append(t.Context(), "c", 3, testEvents(1, "f")...))(t)
 	if err := l.Mark(t.Context(), seen, marks); !errors.Is(err, events.ErrInUse) {
 		t.Errorf("something was appended, and it is marked: %v", err)
 	}
@@ -117,9 +104,7 @@ func TestStoresAndTheirMarks(t *testing.T) {
 	for range l.ReadCampaign(t.Context(), "a\x00", 0) {
 		t.Error("a campaign that has no name has an event, or an error")
 	}
-	if err := l.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.Close())
 	failed := false
 	for _, err := range l.ReadCampaign(t.Context(), "c", 0) {
 		failed = errors.Is(err, events.ErrClosed)
@@ -131,9 +116,7 @@ func TestStoresAndTheirMarks(t *testing.T) {
 	if _, err := d.Open(t.Context(), "s", Options{}); !errors.Is(err, events.ErrDamaged) || !strings.Contains(err.Error(), "1 to 2 are lost") {
 		t.Errorf("without its first events: %v", err)
 	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, d.Close())
 	if err := l.Mark(t.Context(), seen, marks); err == nil || errors.Is(err, events.ErrInUse) {
 		t.Errorf("the database is closed, and it is said that %v", err)
 	}

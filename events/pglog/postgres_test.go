@@ -62,8 +62,7 @@ func mustConnect(t testing.TB, address string) *Database {
 // mustOpen opens a store that has to open.
 func mustOpen(t testing.TB, d *Database, name string, o Options) *Log {
 	t.Helper()
-	l := must.Get(d.Open(t.Context(), name, o))(t)
-	return l
+	return must.Get(d.Open(t.Context(), name, o))(t)
 }
 
 // testEvents returns n small events whose IDs begin alike.
@@ -82,10 +81,7 @@ func testEvents(n int, format string, args ...any) []events.Event {
 func sound(t testing.TB, l *Log, want ...string) {
 	t.Helper()
 	var got []string
-	for e, err := range l.Read(context.Background(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, l.Read(context.Background(), 0)) {
 		got = append(got, e.ID)
 	}
 	if !slices.Equal(got, want) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // These are the three rules of doc.go, on a primary and the standby it waits for.
@@ -60,20 +61,13 @@ func (a *appended) ok(t *testing.T, at events.Position) {
 func TestNeverCancelled(t *testing.T) {
 	t.Parallel()
 	c, standby := newCluster(t)
-	d, err := connectTo(t.Context(), c.Address(""), time.Second, defaultPollTime)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(connectTo(t.Context(), c.Address(""), time.Second, defaultPollTime))(t)
 	defer func() { _ = d.Close() }()
 	l := mustOpen(t, d, "s", Options{})
-	if _, err := l.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 0, testEvents(1, "first")...))(t)
 	standby.Signal(t, syscall.SIGSTOP)
 	// What need not wait does not, and has nothing else not wait.
-	if err := l.SetOffset("consumer", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, l.SetOffset("consumer", 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	abandoned := appendBeside(l, ctx, 1, "abandoned")
 	c.Primary.Eventually(t, "the commit waits for the standby", appending, "1")
@@ -159,9 +153,7 @@ func TestBarrier(t *testing.T) {
 	c, standby := newCluster(t)
 	d := mustConnect(t, c.Address("single=yes"))
 	l := mustOpen(t, d, "s", Options{})
-	if _, err := l.Append(t.Context(), "c", 0, testEvents(1, "first")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 0, testEvents(1, "first")...))(t)
 	following, stop := context.WithCancel(t.Context())
 	var mu sync.Mutex
 	var seen []string
@@ -222,9 +214,7 @@ func TestBarrier(t *testing.T) {
 	standby.Set(t, "synchronous_standby_names", "")
 	standby.Promote(t)
 	a.ok(t, 2)
-	if _, err := l.Append(t.Context(), "c", 2, testEvents(1, "third")...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Append(t.Context(), "c", 2, testEvents(1, "third")...))(t)
 	sound(t, l, "first-0", "second-0", "third-0")
 	showing("first-0 second-0 third-0")
 

@@ -21,10 +21,7 @@ func TestStats(t *testing.T) {
 	must.Get(log.Append(t.Context(), "c", 0, testEvents(5, "e")...))(t)
 	reader := mustOpen(t, second.db, "s", Options{ReadOnly: true})
 	n := int64(0)
-	for _, err := range reader.Follow(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for range must.Each(t, reader.Follow(t.Context(), 0)) {
 		// What is being given counts as given.
 		if n++; second.db.Stats().Behind != 5-n {
 			t.Errorf("behind by %d after %d of 5 events", second.db.Stats().Behind, n)

@@ -36,8 +36,7 @@ func (l lab) worker(id string) *Worker {
 	l.t.Helper()
 	d := mustConnect(l.t, l.address)
 	d.leaseTime = l.lease
-	w := must.Get(d.Work(l.t.Context(), id, func() []byte { return []byte("I am " + id) }))(l.t)
-	return w
+	return must.Get(d.Work(l.t.Context(), id, func() []byte { return []byte("I am " + id) }))(l.t)
 }
 
 // took opens a store and takes hold of it for a worker.

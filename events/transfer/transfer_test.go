@@ -14,14 +14,12 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/events/transfer"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func open(t *testing.T, name string) events.Store {
 	t.Helper()
-	s, err := store.Open(filepath.Join(t.TempDir(), name), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(store.Open(filepath.Join(t.TempDir(), name), store.Options{}))(t)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
 }
@@ -41,18 +39,13 @@ func fill(t *testing.T, s events.Store, n int) {
 		if i%3 == 0 {
 			batch[0].Request, batch[0].RequestDigest = fmt.Sprintf("request %d", i), "digest"
 		}
-		if _, err := s.Append(t.Context(), []string{"a", "b", "a/ü"}[i/2%3], events.AnySequence, batch...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(s.Append(t.Context(), []string{"a", "b", "a/ü"}[i/2%3], events.AnySequence, batch...))(t)
 	}
 }
 
 func all(t *testing.T, s events.Store) (read []events.Event) {
 	t.Helper()
-	for e, err := range s.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, s.Read(t.Context(), 0)) {
 		read = append(read, e)
 	}
 	return read
@@ -64,18 +57,13 @@ func TestCopy(t *testing.T) {
 	from, to := open(t, "from"), open(t, "to")
 	set := func(s events.Store, changes ...events.KeyValue) {
 		t.Helper()
-		if err := s.SetValues(t.Context(), changes...); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.SetValues(t.Context(), changes...))
 	}
 	set(from, events.KeyValue{Key: "kept", Value: []byte("1")}, events.KeyValue{Key: "empty", Value: []byte{}})
 	before := int64(0)
 	for _, batches := range []int{0, 1, 700, 40} {
 		fill(t, from, batches)
-		report, err := transfer.Copy(t.Context(), from, to)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must.Get(transfer.Copy(t.Context(), from, to))(t)
 		head, err := from.Head(t.Context())
 		if err != nil || report.Head != head || report.Already != before || report.Copied != head.N-before || report.Values != 2 {
 			t.Errorf("of %v, %v: %+v", head, err, report)
@@ -99,14 +87,9 @@ func TestCopy(t *testing.T) {
 	if err := errors.Join(err1, err2); err != nil || !slices.Equal(one, other) {
 		t.Errorf("the proofs are %v and %v, %v", one, other, err)
 	}
-	if _, err := transfer.Copy(t.Context(), from, to); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(transfer.Copy(t.Context(), from, to))(t)
 	var values []string
-	for kv, err := range to.Values(t.Context(), "") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for kv := range must.Each(t, to.Values(t.Context(), "")) {
 		values = append(values, kv.Key+"="+string(kv.Value))
 	}
 	if !slices.Equal(values, []string{"empty=", "kept=1"}) {
@@ -125,9 +108,7 @@ func TestCopyRefuses(t *testing.T) {
 			}
 		},
 		"more events": func(t *testing.T, to events.Store) {
-			if _, err := transfer.Copy(t.Context(), from, to); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(transfer.Copy(t.Context(), from, to))(t)
 			fill(t, to, 1)
 		},
 	} {

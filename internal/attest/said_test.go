@@ -165,8 +165,7 @@ func TestAudits(t *testing.T) {
 	audit("of a lab", storeOf(stored(t, []events.Event{begun})), Options{Files: several})
 
 	head := func(log events.Store) tlog.Tree {
-		head := must.Get(log.Head(t.Context()))(t)
-		return head
+		return must.Get(log.Head(t.Context()))(t)
 	}
 	since := func(file, origin string, tree tlog.Tree) Earlier {
 		return Earlier{File: file, Checkpoint: checkpoint.Checkpoint{
@@ -241,8 +240,7 @@ func TestProofs(t *testing.T) {
 		s.add("checkpoint "+file, said, nil)
 	}
 	take := func(log events.Store, key string) *Checkpoint {
-		c := must.Get(TakeCheckpoint(t.Context(), log, keys[key]))(t)
-		return c
+		return must.Get(TakeCheckpoint(t.Context(), log, keys[key]))(t)
 	}
 	keep("unsigned", take(log, ""))
 	keep("signed", take(log, "lab.example"))
@@ -258,8 +256,7 @@ func TestProofs(t *testing.T) {
 	read := func(file string) checkpoint.Checkpoint {
 		for _, text := range texts {
 			if text.File == file {
-				c := must.Get(ReadCheckpoint(text.Bytes, verifiers["lab.example"]))(t)
-				return c
+				return must.Get(ReadCheckpoint(text.Bytes, verifiers["lab.example"]))(t)
 			}
 		}
 		t.Fatal(file)

@@ -30,10 +30,7 @@ func TestFollow(t *testing.T) {
 	}
 	var want []string
 	last := events.Sequence(0)
-	for e, err := range events.ReadCampaign(t.Context(), log, def.Name, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, def.Name, 0)) {
 		want = append(want, fmt.Sprint(e.Sequence, e.Kind))
 		last = e.Sequence
 	}

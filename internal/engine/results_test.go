@@ -58,10 +58,7 @@ func plated(t *testing.T, waiting int) (events.Log, *engine.Core) {
 // payloadsOf is what a campaign has recorded.
 func payloadsOf(t *testing.T, log events.Log) (all []events.Payload) {
 	t.Helper()
-	for e, err := range events.ReadCampaign(t.Context(), log, "plated", 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, "plated", 0)) {
 		payload := must.Get(events.Decode(e))(t)
 		all = append(all, payload)
 	}

@@ -150,10 +150,7 @@ type mark struct {
 func history(t *testing.T, log events.Log) []events.Event {
 	t.Helper()
 	var all []events.Event
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		all = append(all, e)
 	}
 	return all
@@ -289,8 +286,7 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 }
 
 func (s *scenario) next(t *testing.T, world engine.World) engine.Step {
-	step := must.Get(s.core.Next(world))(t)
-	return step
+	return must.Get(s.core.Next(world))(t)
 }
 
 // judged is the next step once the measurements are judged.

@@ -57,8 +57,7 @@ budget: {experiments: 3}
 instrument: {unpluggable: {task: branin}}
 policy: sobol
 `)))(t)
-	c := must.Get(l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
-	return c
+	return must.Get(l.Begin(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 }
 
 // Law: a campaign that could not be run can be started again, is told again why

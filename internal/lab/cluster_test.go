@@ -171,10 +171,7 @@ func TestOtherVersions(t *testing.T) {
 func holds(t *testing.T, l *lab.Lab) (n int) {
 	t.Helper()
 	log := must.Get(l.Log())(t)
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		if e.Kind == events.KindStoreHeld {
 			n++
 		}
@@ -337,10 +334,7 @@ func TestTakeover(t *testing.T) {
 	// What became of the commands is found out first, and nothing is decided before.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for e, err := range log.Follow(ctx, events.Position(before)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Follow(ctx, events.Position(before))) {
 		switch e.Kind {
 		case events.KindRecoveryDone:
 			return
@@ -428,10 +422,7 @@ func TestWitness(t *testing.T) {
 	words := func(c *lab.Campaign) (n int) {
 		t.Helper()
 		log := must.Get(c.Log())(t)
-		for e, err := range events.ReadKinds(t.Context(), log, "bench", events.KindRecoveryDone) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range must.Each(t, events.ReadKinds(t.Context(), log, "bench", events.KindRecoveryDone)) {
 			if strings.Contains(string(e.Data), `"epoch"`) {
 				n++
 			}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a folder without anything in it, or that is not there, is not a store yet;
@@ -18,14 +19,10 @@ func TestEmptyFolders(t *testing.T) {
 	dir := t.TempDir()
 	bare, full := filepath.Join(dir, "bare"), filepath.Join(dir, "full")
 	for _, folder := range []string{bare, filepath.Join(full, "in")} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(folder, 0o700))
 	}
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(file, nil, 0o600))
 	for path, want := range map[string]bool{
 		filepath.Join(dir, "absent"): true, bare: true, full: false, file: false,
 	} {
@@ -45,10 +42,7 @@ func (headless) Head(context.Context) (tlog.Tree, error) { return tlog.Tree{}, e
 // Law: what was not seen is not noted as seen: a head that cannot be read is an
 // error, and nothing is written.
 func TestUnreadHeadIsNotSeen(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "seen"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(t.TempDir(), "seen")))(t)
 	defer file.Close()
 	s := &seen{path: file.Name(), file: file}
 	if err := s.addHead(t.Context(), headless{}); !errors.Is(err, errNoHead) {

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: how a campaign is filed is kept in the lab's log, with who did it, and outlives the process; what
@@ -29,20 +30,13 @@ func TestFilingIsKept(t *testing.T) {
 	}
 	all.Wait()
 	for _, c := range []FilingChange{{Archive: &yes}, {Remove: []string{"urgent"}}, {Remove: []string{"urgent"}}, {Add: []string{"polymers"}}} {
-		if err := f.change(t.Context(), at, c, by); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, f.change(t.Context(), at, c, by))
 	}
 	if n := len(kindsIn(t, own, events.FilingStream)); n != 5 {
 		t.Errorf("five changes are %d events", n)
 	}
-	if err := own.Close(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := lablog.Open(lablog.Dir(folder), lablog.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, own.Close())
+	again := must.Get(lablog.Open(lablog.Dir(folder), lablog.Options{}))(t)
 	t.Cleanup(func() { _ = again.Close() })
 	f = &filings{own: again}
 	if is := f.get(at); !slices.Equal(is.Tags, []string{"für Eva", "polymers"}) || !is.Archived || is.By != "ada" || is.At.IsZero() {

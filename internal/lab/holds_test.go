@@ -26,10 +26,7 @@ func openLog(t *testing.T, folder string) *lablog.Log {
 func kindsIn(t *testing.T, l *lablog.Log, stream string) (kinds []events.Kind) {
 	t.Helper()
 	log := must.Get(l.Store())(t)
-	for e, err := range log.ReadCampaign(t.Context(), stream, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.ReadCampaign(t.Context(), stream, 0)) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds

@@ -50,8 +50,7 @@ func private(t *testing.T) {
 func define(t *testing.T, l *lab.Lab, source string) *lab.Campaign {
 	t.Helper()
 	file := must.Get(l.Parse(t.Context(), "campaign.yaml", []byte(source)))(t)
-	c := must.Get(l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
-	return c
+	return must.Get(l.Define(t.Context(), file, engine.Request{Actor: "person:ada"}))(t)
 }
 
 // Law: a campaign that is run by hand goes on from suggestion to result, over restarts of the
@@ -147,10 +146,7 @@ func TestRunsNameWhoAsked(t *testing.T) {
 	own := must.Get(store.Open(lablog.Dir(folder), store.Options{ReadOnly: true}))(t)
 	defer own.Close()
 	var said []string
-	for e, err := range own.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, own.Read(t.Context(), 0)) {
 		if _, ok := events.StoreOfStream(e.Campaign); ok {
 			said = append(said, strings.TrimSpace(fmt.Sprintln(e.Kind, e.Actor, e.Account)))
 		}

@@ -368,10 +368,7 @@ func TestWhateverFails(t *testing.T) {
 					}
 					got := make(map[events.Kind]int)
 					log := readOnly(t, filepath.Join(l.folder, "bench.campaign"))
-					for e, err := range log.Read(t.Context(), 0) {
-						if err != nil {
-							t.Fatal(err)
-						}
+					for e := range must.Each(t, log.Read(t.Context(), 0)) {
 						got[e.Kind]++
 					}
 					for _, line := range want {
@@ -387,10 +384,7 @@ func TestWhateverFails(t *testing.T) {
 						t.Errorf("the lab's log says %+v, %v", c, err)
 					}
 					held := 0
-					for e, err := range own.ReadCampaign(t.Context(), stream, 0) {
-						if err != nil {
-							t.Fatal(err)
-						}
+					for e := range must.Each(t, own.ReadCampaign(t.Context(), stream, 0)) {
 						if e.Kind == events.KindStoreHeld {
 							held++
 						}

@@ -282,10 +282,7 @@ func TestRequestsAcrossRuns(t *testing.T) {
 	close(stop)
 	acknowledged := <-recorded
 	counts := make(map[string]int)
-	for e, err := range events.ReadCampaign(t.Context(), f.Log(), "busy", 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), f.Log(), "busy", 0)) {
 		payload := must.Get(events.Decode(e))(t)
 		if n, ok := payload.(*events.NoteAdded); ok {
 			counts[n.Text]++
@@ -351,10 +348,7 @@ func TestNothingIsSentInDoubt(t *testing.T) {
 	defer cancel()
 	done := make(chan struct{})
 	go func() { defer close(done); _ = run.Run(ctx) }()
-	for e, err := range f.Log().Follow(ctx, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, f.Log().Follow(ctx, 0)) {
 		if e.Kind == events.KindCampaignPaused {
 			break
 		}

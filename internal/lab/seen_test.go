@@ -19,8 +19,7 @@ func TestSeen(t *testing.T) {
 	state := &campaign.State{Name: "p", Instance: "K3JD", DefinedAt: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)}
 	open := func() *seen {
 		t.Helper()
-		s := must.Get(openSeen(state))(t)
-		return s
+		return must.Get(openSeen(state))(t)
 	}
 	want := func(s *seen, n int64) {
 		t.Helper()

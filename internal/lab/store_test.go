@@ -165,10 +165,7 @@ func TestCommandsFoldTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var kept []events.KeyValue
-	for kv, err := range local.Events().Values(t.Context(), "record/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for kv := range must.Each(t, local.Events().Values(t.Context(), "record/")) {
 		kept = append(kept, events.KeyValue{Key: kv.Key, Value: altered(t, kv.Value)})
 	}
 	if len(kept) != 1 {

@@ -33,8 +33,7 @@ instrument: manual
 // before it is recorded as after, and nothing where it changes none of it.
 func TestAmendmentSaysWhatBecomes(t *testing.T) {
 	parse := func(source string) *campaignfile.File {
-		file := must.Get(campaignfile.Parse(builtin.Registry(), "bounded.yaml", []byte(source)))(t)
-		return file
+		return must.Get(campaignfile.Parse(builtin.Registry(), "bounded.yaml", []byte(source)))(t)
 	}
 	log := memlog.New()
 	first := parse(boundedFile)

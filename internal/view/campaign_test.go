@@ -121,10 +121,7 @@ func TestWhatFollowedFromADecision(t *testing.T) {
 		text   string
 	}
 	var all []stored
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		var fields map[string]any
 		must.Do(t, json.Unmarshal(e.Data, &fields))
 		text := must.Get(events.MarshalCloudEvent(e))(t)

@@ -21,14 +21,12 @@ import (
 // recordOf is the record of a campaign at the end of a log.
 func recordOf(t *testing.T, log events.Log, core *engine.Core) *view.Record {
 	t.Helper()
-	r := must.Get(view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name))(t)
-	return r
+	return must.Get(view.FoldRecord(t.Context(), builtin.Registry(), log, core.State().Name))(t)
 }
 
 func digest(t *testing.T, core *engine.Core) string {
 	t.Helper()
-	d := must.Get(core.Digest())(t)
-	return d
+	return must.Get(core.Digest())(t)
 }
 
 // Law: a record gives the state after any event as a fold from the first event does, in whatever

@@ -59,10 +59,7 @@ func keep(t *testing.T, s events.Store, build events.Build, name string) {
 
 func valuesOf(t *testing.T, s events.Store) (all []events.KeyValue) {
 	t.Helper()
-	for kv, err := range s.Values(t.Context(), "record/") {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for kv := range must.Each(t, s.Values(t.Context(), "record/")) {
 		all = append(all, kv)
 	}
 	return all
@@ -93,10 +90,7 @@ func TestSnapshotsAreACache(t *testing.T) {
 	log, core := choosing(t)
 	name := core.State().Name
 	var all []events.Event
-	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, name, 0)) {
 		all = append(all, e)
 	}
 	half := len(all) / 2
@@ -296,10 +290,7 @@ func TestSnapshotsAreThinned(t *testing.T) {
 	s := storeOf(t, name)
 	kept := view.NewSnapshots(s, thisBuild)
 	r := view.NewRecord(builtin.Registry(), name, new(view.Past))
-	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, name, 0)) {
 		grow(t, s, name, e)
 		r.Take(e)
 		for range 2 {

@@ -18,10 +18,7 @@ import (
 // all are the events of a campaign.
 func allOf(t *testing.T, log events.Log, name string) (all []events.Event) {
 	t.Helper()
-	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, name, 0)) {
 		all = append(all, e)
 	}
 	return all

@@ -38,10 +38,7 @@ func all(t *testing.T, experiments int, changes ...func(*definition.Campaign)) (
 	def := must.Get(studytest.Define("branin", 4, experiments, changes...))(t)
 	log := memlog.New()
 	must.Get(studytest.Simulate(t.Context(), log, def))(t)
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		payload := must.Get(events.Decode(e))(t)
 		if d, ok := payload.(*events.DecisionMade); ok {
 			made = append(made, *d)

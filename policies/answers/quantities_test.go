@@ -44,10 +44,7 @@ func course(t *testing.T, text string) (made []events.DecisionMade) {
 	file := must.Get(campaignfile.Parse(builtin.Registry(), "campaign.yaml", []byte(text)))(t)
 	log := memlog.New()
 	must.Get(studytest.Simulate(t.Context(), log, file.Definition))(t)
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		payload := must.Get(events.Decode(e))(t)
 		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
 			made = append(made, *d)

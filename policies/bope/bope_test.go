@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/bope"
 	"github.com/campaignd/campaignd/policies/next"
@@ -43,17 +44,9 @@ func live(t testing.TB, seed uint64, experiments int, expert humansim.Settings, 
 	}
 	log := memlog.New()
 	l := new(lived)
-	if l.core, err = studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		payload, err := events.Decode(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+	l.core = must.Get(studytest.Simulate(t.Context(), log, def))(t)
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
+		payload := must.Get(events.Decode(e))(t)
 		if d, ok := payload.(*events.DecisionMade); ok {
 			l.decisions = append(l.decisions, d)
 		}
@@ -130,10 +123,7 @@ func TestWholeCampaign(t *testing.T) {
 func utility(t testing.TB, p definition.Point) float64 {
 	t.Helper()
 	problem, _ := tasks.LookupTradeoff("electrolyte")
-	values, err := problem.Values(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := must.Get(problem.Values(p))(t)
 	var o events.Outcome
 	for i, x := range problem.Objectives {
 		o.Quantities = append(o.Quantities, definition.Quantity{Name: x.Name, Value: values[i]})
@@ -249,16 +239,10 @@ func TestNoOneIsAsked(t *testing.T) {
 func TestAbsentExpert(t *testing.T) {
 	none := 0
 	l := live(t, 5, 5, humansim.Settings{}, func(def *definition.Campaign) { def.Budget.Labels = &none })
-	view, err := l.core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	view := must.Get(l.core.View(t.Context()))(t)
 	def := *view.Campaign.Definition
 	def.Budget = definition.Budget{Experiments: 20}
-	policy, err := builtin.Registry().Methods.New(def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	policy := must.Get(builtin.Registry().Methods.New(def))(t)
 	outcomes := []events.Option{{Outcome: &events.Outcome{Experiment: "e1"}}, {Outcome: &events.Outcome{Experiment: "e2"}}}
 	for name, c := range map[string]struct {
 		statuses     []campaign.QuestionStatus

@@ -63,8 +63,7 @@ func (s *situation) asked(status campaign.QuestionStatus, label events.Label, at
 func (s *situation) decide(t *testing.T) policies.Decision {
 	t.Helper()
 	p := must.Get(builtin.Registry().Methods.New(s.def))(t)
-	d := must.Get(p.Decide(t.Context(), s.view, s.seed))(t)
-	return d
+	return must.Get(p.Decide(t.Context(), s.view, s.seed))(t)
 }
 
 // elsewhere is a composition that nothing else in the campaign is about.

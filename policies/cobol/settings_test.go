@@ -6,6 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/coexbo"
@@ -33,10 +34,7 @@ func completed(t *testing.T, p definition.Policy) (definition.Campaign, definiti
 
 func complete(t *testing.T, def *definition.Campaign, part policies.Part) definition.Settings {
 	t.Helper()
-	settings, err := builtin.Registry().Methods.Settings(def.Policy, part)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := must.Get(builtin.Registry().Methods.Settings(def.Policy, part))(t)
 	settings.Complete(def)
 	choice := policies.Choice(&def.Policy, part)
 	*choice = definition.NewChoice(choice.Name, settings)

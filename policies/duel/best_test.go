@@ -141,8 +141,7 @@ func TestMemoryDecidesNothing(t *testing.T) {
 
 func newRule(t *testing.T, def definition.Campaign) *duel.Rule {
 	t.Helper()
-	rule := must.Get(duel.New(def))(t)
-	return rule
+	return must.Get(duel.New(def))(t)
 }
 
 // Law: a context that is cancelled, at whatever moment, is an error or has no influence: it

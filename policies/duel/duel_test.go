@@ -31,8 +31,7 @@ func rules() map[string]definition.Policy {
 // ruleOf returns the rule of a definition.
 func ruleOf(t *testing.T, def definition.Campaign) *duel.Rule {
 	t.Helper()
-	r := must.Get(duel.New(def))(t)
-	return r
+	return must.Get(duel.New(def))(t)
 }
 
 // taste is a campaign of comparisons over the unit square, or over a list.

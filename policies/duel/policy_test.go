@@ -58,8 +58,7 @@ func decided(t *testing.T, def definition.Campaign, change func(*policies.View),
 		change(&view)
 	}
 	p := must.Get(builtin.Registry().Methods.New(def))(t)
-	d := must.Get(p.Decide(t.Context(), view, 7))(t)
-	return d
+	return must.Get(p.Decide(t.Context(), view, 7))(t)
 }
 
 // Law: whoever was asked least compares next, the first of equals, whatever became of the

@@ -35,8 +35,7 @@ func cheaper(t *testing.T) *quantity.Model {
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "rbf", Lengthscales: []float64{events.Unscaled, 0.25}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 6,
 		Fidelity: &events.FidelityFit{C: 1, Delta: 0.4}}})
-	m := must.Get(p.Model(t.Context()))(t)
-	return m
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 // Law: where experiments can be cheaper, the noisy expected improvement is that on what was measured at the target alone,

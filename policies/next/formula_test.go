@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -18,9 +19,7 @@ func valley(t *testing.T, goal string) *quantity.Model {
 	t.Helper()
 	p := quantity.New()
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	apply(&events.CampaignDefined{Definition: definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}}, Objective: definition.Objective{Goal: goal}}})
@@ -34,11 +33,7 @@ func valley(t *testing.T, goal string) *quantity.Model {
 	}
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "rbf", Lengthscales: []float64{0.15}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 4}})
-	m, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 // Law: each acquisition is its formula, in the posterior of the objective turned so
@@ -70,14 +65,8 @@ func TestAcquisitionsAreTheirFormulas(t *testing.T) {
 				"growing": {next.LCB{Beta: ptr(9.0), BetaRule: next.BetaGrowing}.Choice(), mean - gain*sd},
 				"logei":   {next.LogEI{}.Choice(), -math.Log(improvement)},
 			} {
-				rule, err := builtin.Registry().Methods.Searched(policies.Alone(want.rule))
-				if err != nil {
-					t.Fatal(err)
-				}
-				f, err := rule.Acquisition(m, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				rule := must.Get(builtin.Registry().Methods.Searched(policies.Alone(want.rule)))(t)
+				f := must.Get(rule.Acquisition(m, 1))(t)
 				if got := f(x, nil); math.Abs(got-want.value) > 1e-4*max(1, math.Abs(want.value)) {
 					t.Errorf("%s, %s at %v: %v, want %v", goal, name, x, got, want.value)
 				}
@@ -100,10 +89,7 @@ func TestNames(t *testing.T) {
 		"lognei":   next.LogNEI{}.Choice(),
 		"thompson": next.Thompson{}.Choice(),
 	} {
-		rule, err := builtin.Registry().Methods.Searched(policies.Alone(choice))
-		if err != nil {
-			t.Fatal(err)
-		}
+		rule := must.Get(builtin.Registry().Methods.Searched(policies.Alone(choice)))(t)
 		if rule.Name() != want || rule.Rationale() == "" {
 			t.Errorf("the rule of %q is %v", want, rule)
 		}

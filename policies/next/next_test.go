@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/projections/quantity"
@@ -18,18 +19,9 @@ func ptr[T any](x T) *T { return &x }
 // model returns the objective model of a small Branin campaign.
 func model(t *testing.T) *quantity.Model {
 	t.Helper()
-	def, err := studytest.Define("branin", 4, 12)
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := studytest.Simulate(t.Context(), memlog.New(), def)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view, err := core.View(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", 4, 12))(t)
+	core := must.Get(studytest.Simulate(t.Context(), memlog.New(), def))(t)
+	view := must.Get(core.View(t.Context()))(t)
 	return view.Objective()
 }
 
@@ -44,11 +36,7 @@ var rules = map[string]definition.Choice{
 // ruleOf returns the rule that is chosen.
 func ruleOf(t *testing.T, c definition.Choice) next.Rule {
 	t.Helper()
-	r, err := builtin.Registry().Methods.Searched(policies.Alone(c))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return must.Get(builtin.Registry().Methods.Searched(policies.Alone(c)))(t)
 }
 
 // The gradient of each acquisition is that of its value, by central
@@ -57,10 +45,7 @@ func TestGradients(t *testing.T) {
 	m := model(t)
 	for name, n := range rules {
 		t.Run(name, func(t *testing.T) {
-			f, err := ruleOf(t, n).Acquisition(m, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(ruleOf(t, n).Acquisition(m, 7))(t)
 			const h = 1e-6
 			for _, x := range [][]float64{{0.31, 0.62}, {0.9, 0.05}, {0.5, 0.5}} {
 				grad := make([]float64, 2)
@@ -90,10 +75,7 @@ func TestThompsonDrawsFromThePosterior(t *testing.T) {
 	rule := ruleOf(t, rules["thompson"])
 	x := []float64{0.8, 0.75}
 	draw := func(seed uint64) float64 {
-		f, err := rule.Acquisition(m, seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(rule.Acquisition(m, seed))(t)
 		return f(x, nil)
 	}
 	if draw(1) != draw(1) || draw(1) == draw(2) {

@@ -32,14 +32,12 @@ func noisy(t *testing.T, sd float64) *quantity.Model {
 	}
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &events.ObjectiveFit{
 		Kernel: "matern52", Lengthscales: []float64{0.25}, OutputScale: 1, Noise: 0.05, Scale: 1, Observations: 6}})
-	m := must.Get(p.Model(t.Context()))(t)
-	return m
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 func acquisitionOf(t *testing.T, c definition.Choice, m *quantity.Model, seed uint64) next.Acquisition {
 	t.Helper()
-	f := must.Get(ruleOf(t, c).Acquisition(m, seed))(t)
-	return f
+	return must.Get(ruleOf(t, c).Acquisition(m, seed))(t)
 }
 
 // improvement draws f at the compositions tried and at x together, and returns the mean of what x is better

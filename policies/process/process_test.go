@@ -57,8 +57,7 @@ func define(t *testing.T, task string, experiments int, changes ...func(*definit
 		two := 2
 		def.Initial.Experiments = &two
 	}}, changes...)
-	def := must.Get(studytest.Define(task, 1, experiments, all...))(t)
-	return def
+	return must.Get(studytest.Define(task, 1, experiments, all...))(t)
 }
 
 // run runs a campaign to its end, audits it, and returns its decisions to run something and its state.
@@ -78,10 +77,7 @@ func run(t *testing.T, def definition.Campaign, p program) ([]*events.DecisionMa
 // told are the decisions to run something in a log, and what the program said.
 func told(t *testing.T, log events.Log, name string) (made []*events.DecisionMade, said []*events.MethodAnswered) {
 	t.Helper()
-	for e, err := range events.ReadCampaign(t.Context(), log, name, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), log, name, 0)) {
 		payload := must.Get(events.Decode(e))(t)
 		switch p := payload.(type) {
 		case *events.DecisionMade:

@@ -26,8 +26,7 @@ func models(t *testing.T) uint64 {
 	if value == "" {
 		return 2
 	}
-	n := must.Get(strconv.ParseUint(value, 10, 16))(t)
-	return n
+	return must.Get(strconv.ParseUint(value, 10, 16))(t)
 }
 
 // Law: in a space with discrete parameters none of 3,000 random compositions has a better

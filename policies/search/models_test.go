@@ -13,6 +13,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/acquisition"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pref"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/search"
@@ -113,13 +114,8 @@ func compositions(t testing.TB, m mixedSpace, sp *space.Space, n int, rng *rand.
 	list := make([][]float64, n)
 	for i := range list {
 		p := m.draw(rng)
-		x, err := sp.Encode(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := sp.Contains(p); err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(sp.Encode(p))(t)
+		must.Do(t, sp.Contains(p))
 		list[i] = x
 	}
 	return list
@@ -164,32 +160,20 @@ func learned(t testing.TB, m mixedSpace, sp *space.Space, n int, rng *rand.Rand)
 	f := waves(lengthscales(sp.Dim(), rng), rng)
 	p := quantity.New()
 	apply := func(payload events.Payload) {
-		if err := p.Apply(events.Event{}, payload); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, p.Apply(events.Event{}, payload))
 	}
 	def := m.def
 	def.Objective.Goal, def.Model.Kernel = definition.Minimize, "rbf"
 	apply(&events.CampaignDefined{Definition: def})
 	for i := range n {
 		point := m.draw(rng)
-		x, err := sp.Encode(point)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(sp.Encode(point))(t)
 		apply(&events.ExperimentMeasured{Experiment: fmt.Sprint("e", i+1), Measurement: events.Measurement{
 			Actual: point, Objective: definition.Quantity{Value: f(x) + 0.05*rng.NormFloat64()}}})
 	}
-	fit, err := p.Fit(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(p.Fit(t.Context(), 1))(t)
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &fit})
-	model, err := p.Model(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return model
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 // acquisitions are the confidence bound with β = 2, LogEI and noisy LogEI.
@@ -197,10 +181,7 @@ func acquisitions(t testing.TB) []next.Rule {
 	t.Helper()
 	var rules []next.Rule
 	for _, c := range []definition.Choice{next.LCB{Beta: ptr(2.0), BetaRule: next.BetaFixed}.Choice(), next.LogEI{}.Choice(), next.LogNEI{}.Choice()} {
-		r, err := builtin.Registry().Methods.Searched(policies.Alone(c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(builtin.Registry().Methods.Searched(policies.Alone(c)))(t)
 		rules = append(rules, r)
 	}
 	return rules
@@ -225,18 +206,9 @@ func preferred(
 			winners, losers = append(winners, pair[1]), append(losers, pair[0])
 		}
 	}
-	duels, err := pref.NewDuels(winners, losers, func([]float64) float64 { return 0.1 })
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := kernel.New("rbf", lengths, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pref.Laplace(t.Context(), duels, pref.Probit, k, pref.LaplaceConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	duels := must.Get(pref.NewDuels(winners, losers, func([]float64) float64 { return 0.1 }))(t)
+	k := must.Get(kernel.New("rbf", lengths, 1))(t)
+	r := must.Get(pref.Laplace(t.Context(), duels, pref.Probit, k, pref.LaplaceConfig{}))(t)
 	q, g := r.Posterior.NewPredictor(), pref.NewPairGrad(sp.Dim())
 	f = func(x, y, gradX, gradY []float64) float64 {
 		if gradX == nil {

@@ -21,8 +21,7 @@ func continuous(name string, lo, hi float64) definition.Parameter {
 
 func open(t *testing.T, def definition.Campaign) *space.Space {
 	t.Helper()
-	sp := must.Get(space.New(def))(t)
-	return sp
+	return must.Get(space.New(def))(t)
 }
 
 // bowl is Σ w_i·(x_i − c_i)² with its gradient; weights are 1, 2, 3, ….

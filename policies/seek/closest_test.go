@@ -69,8 +69,7 @@ func frontOf(t *testing.T, v policies.View) *seek.Front {
 	t.Helper()
 	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 	s := must.Get(p.Standing())(t)
-	f := must.Get(p.Front(v.Campaign, s))(t)
-	return f
+	return must.Get(p.Front(v.Campaign, s))(t)
 }
 
 // Law: an objective that is the same everywhere decides nothing: the front is the

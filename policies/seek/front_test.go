@@ -76,8 +76,7 @@ func modelled(t testing.TB, core *engine.Core) *seek.Problem {
 		}
 	}
 	all := must.Get(models.Quantities().Models(t.Context()))(t)
-	p := must.Get(seek.NewProblem(core.State(), core.Space(), all))(t)
-	return p
+	return must.Get(seek.NewProblem(core.State(), core.Space(), all))(t)
 }
 
 // afterwards is the campaign itself.

@@ -9,6 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/num/channel"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/policies/next"
 	"github.com/campaignd/campaignd/policies/seek"
@@ -25,16 +26,13 @@ func summed(t *testing.T, of string) (policies.View, *quantity.Model) {
 		rows = append(rows, studytest.Row{At: definition.Point{"x": definition.Number(x)}, Gave: map[string]float64{
 			"a": []float64{0.3, 1.2, 0.1, -0.7}[i], "b": []float64{-0.4, 0.6, 1.1, 0.9}[i]}})
 	}
-	v, err := studytest.ViewOf(t.Context(), text, rows, func(quantity string) *events.ObjectiveFit {
+	v := must.Get(studytest.ViewOf(t.Context(), text, rows, func(quantity string) *events.ObjectiveFit {
 		fit := &events.ObjectiveFit{Kernel: "matern52", Lengthscales: []float64{0.25}, OutputScale: 1, Noise: 0.02, Scale: 1, Observations: 4}
 		if quantity != "a" && quantity != "b" {
 			fit.OutputScale, fit.Noise = 2, 0.04
 		}
 		return fit
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	said := channel.Answers{Labels: []channel.Label{{Point: 0, Reject: true}, {Point: 1}, {Point: 2, Reject: true}}, Orders: [][]int{{1, 3}}}
 	learned, err := channel.Condition(t.Context(), v.Objective().GP(), [][]float64{{0.1}, {0.42}, {0.65}, {0.9}},
 		[]channel.Answers{said}, channel.Config{})
@@ -46,10 +44,7 @@ func summed(t *testing.T, of string) (policies.View, *quantity.Model) {
 
 func informedOf(t *testing.T, v policies.View, m *quantity.Model) *seek.Problem {
 	t.Helper()
-	p, err := seek.NewProblem(v.Campaign, v.Space, v.Models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 	return p.Informed(m)
 }
 
@@ -57,10 +52,7 @@ func informedOf(t *testing.T, v policies.View, m *quantity.Model) *seek.Problem 
 // said of the whole give what one model of the values gives, given the same answers.
 func TestAnswersAboutAffine(t *testing.T) {
 	v, informed := summed(t, "a + b")
-	w, err := informedOf(t, v, informed).NewPredictor()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(informedOf(t, v, informed).NewPredictor())(t)
 	moved := 0.0
 	for x := 0.02; x < 1; x += 0.07 {
 		mean, sd := informed.Posterior([]float64{x})
@@ -79,19 +71,13 @@ func TestAnswersAboutAffine(t *testing.T) {
 // Law: the gradient of the acquisition is its slope, where answers about the whole move a formula too.
 func TestAnswersGradient(t *testing.T) {
 	v, informed := summed(t, "a*b + x")
-	rule, err := builtin.Registry().Methods.Searched(v.Campaign.Definition.Policy)
-	if err != nil {
-		t.Fatal(err)
-	}
+	rule := must.Get(builtin.Registry().Methods.Searched(v.Campaign.Definition.Policy))(t)
 	p := informedOf(t, v, informed)
 	composer := rule.(next.Composer)
 	if !composer.Composes(p, informed) {
 		t.Fatal("the quantities do not decide")
 	}
-	c, err := composer.Compose(next.Several{Problem: p, Objective: informed, Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(composer.Compose(next.Several{Problem: p, Objective: informed, Seed: 3}))(t)
 	grad := make([]float64, 1)
 	for x := 0.03; x < 1; x += 0.11 {
 		const h = 1e-5

@@ -63,8 +63,7 @@ func view(t *testing.T, text string, noise float64, without ...string) policies.
 
 func problem(t *testing.T, v policies.View) *seek.Problem {
 	t.Helper()
-	p := must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
-	return p
+	return must.Get(seek.NewProblem(v.Campaign, v.Space, v.Models))(t)
 }
 
 // Law: a standing is what one computes by hand of what was measured, where that is without noise: the scores; the

@@ -46,10 +46,7 @@ func told(t *testing.T, rule definition.Choice, experiments int, value func(n in
 			must.Get(engine.Submit(t.Context(), log, r.Core(), tell, now()))(t)
 		}
 	}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		payload, _ := events.Decode(e)
 		if d, ok := payload.(*events.DecisionMade); ok && d.Action == events.ActionRun {
 			rules, reasons = append(rules, d.Rule), append(reasons, d.Reason)

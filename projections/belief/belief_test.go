@@ -69,8 +69,7 @@ func modelOf(t *testing.T, def definition.Campaign, lengthscale float64) *quanti
 	} {
 		must.Do(t, p.Apply(events.Event{}, payload))
 	}
-	m := must.Get(p.Model(t.Context()))(t)
-	return m
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 func (f *fold) apply(payloads ...events.Payload) {

@@ -38,8 +38,7 @@ func square(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) (
 func model(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) *feasibility.Model {
 	t.Helper()
 	s, sp := square(t, outcomes)
-	m := must.Get(feasibility.New(t.Context(), s, sp))(t)
-	return m
+	return must.Get(feasibility.New(t.Context(), s, sp))(t)
 }
 
 // Law: while nothing has failed there is no model, and everything is possible;

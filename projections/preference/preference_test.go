@@ -216,8 +216,7 @@ func TestOrderOfAnswers(t *testing.T) {
 		if err := p.Apply(events.Event{}, &events.ModelFitted{Model: events.ModelPreference, Expert: "ada", Preference: &fit}); err != nil {
 			t.Fatal(err)
 		}
-		m := must.Get(p.Model(t.Context(), "ada"))(t)
-		return m
+		return must.Get(p.Model(t.Context(), "ada"))(t)
 	}
 	want := predicted(t, fold(given(2, 0, 1), given(10, 1, 0)))
 	for name, m := range map[string]*preference.Model{

@@ -26,8 +26,7 @@ func wave(t *testing.T, intervals string, n int) *quantity.Model {
 		fit = &events.ModelFitted{Model: events.ModelObjective, Objective: &found}
 	}
 	f.apply(fit)
-	m := must.Get(f.Model(t.Context()))(t)
-	return m
+	return must.Get(f.Model(t.Context()))(t)
 }
 
 // Law: intervals are a matter of what people are told. All that decisions read is bit for bit the same; so are expected

@@ -14,8 +14,7 @@ import (
 // drawn is a composition of a drawn space, encoded.
 func drawn(t *rapid.T, s *Space) []float64 {
 	sample := must.Get(s.Sample(1, rapid.Uint64().Draw(t, "seed")))(t)
-	x := must.Get(s.Encode(sample[0]))(t)
-	return x
+	return must.Get(s.Encode(sample[0]))(t)
 }
 
 // Law: what each parameter is rounded to by itself is a composition where it is said to be one,

@@ -21,8 +21,7 @@ import (
 // prepared is the space of a definition that has compositions.
 func prepared(t *testing.T, def definition.Campaign) *Space {
 	t.Helper()
-	s := must.Get(New(def))(t)
-	return s
+	return must.Get(New(def))(t)
 }
 
 func ab(a, b float64) definition.Point {

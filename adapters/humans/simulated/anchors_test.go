@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/num/reliability"
 	"github.com/campaignd/campaignd/internal/study/tasks"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/duel"
 	"github.com/campaignd/campaignd/projections/space"
 )
@@ -33,10 +34,7 @@ func anchored(
 		change(&def)
 	}
 	def = campaignfile.Complete(builtin.Registry(), def)
-	noise, err := simulated.NoiseOf(e, def)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noise := must.Get(simulated.NoiseOf(e, def))(t)
 	return e, def, noise
 }
 
@@ -53,27 +51,15 @@ func TestNoiseIsTheModels(t *testing.T) {
 		"as printed": {definition.Utility{Paper: true}, reliability.Config{Level: 1, Paper: true, Lower: 1, Upper: 2}},
 	} {
 		e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility = c.utility })
-		sp, err := space.New(def)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sp := must.Get(space.New(def))(t)
 		var anchors [][]float64
 		for _, p := range e.Anchors {
-			x, err := sp.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(sp.Encode(p))(t)
 			anchors = append(anchors, x)
 		}
-		want, err := reliability.NewMap(anchors, c.cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(reliability.NewMap(anchors, c.cfg))(t)
 		for _, p := range append(uniform("branin")(20, 3), e.Anchors...) {
-			x, err := sp.Encode(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			x := must.Get(sp.Encode(p))(t)
 			if got, err := noise(p); err != nil || got != want.At(x, nil) {
 				t.Errorf("%s at %v: %g, %v, want %g", name, p, got, err, want.At(x, nil))
 			}
@@ -91,26 +77,17 @@ func TestAnchoredChoices(t *testing.T) {
 	for _, pair := range [][2][]float64{{{2, 10}, {3, 11}}, {{-3, 2}, {-2.5, 2}}, {{2, 10}, {8, 1}}} {
 		for _, accuracy := range []float64{1, -1} {
 			e, def, noise := anchored(t, func(def *definition.Campaign) { def.Model.Utility.Noise = &level })
-			settings, err := simulated.SettingsOf(e)
-			if err != nil {
-				t.Fatal(err)
-			}
+			settings := must.Get(simulated.SettingsOf(e))(t)
 			settings.Accuracy = &accuracy
 			e.Channel = simulated.Choose(settings)
-			r, err := simulated.New(e, def, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(simulated.New(e, def, nil))(t)
 			var difference, variance float64
 			points := make([]definition.Point, 2)
 			for i, x := range pair {
 				points[i] = k.Point(x)
 				v, _ := k.Value(points[i])
 				difference += v * float64(2*i-1)
-				s, err := noise(points[i])
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := must.Get(noise(points[i]))(t)
 				variance += s
 			}
 			want := math.Erfc(-accuracy*difference/math.Sqrt(2*variance)) / 2
@@ -159,17 +136,11 @@ func TestKnowing(t *testing.T) {
 	}}
 	const n = 2000
 	e := definition.Expert{Name: "ada", Channel: simulated.Choose(simulated.Settings{Accuracy: ptr(0.25)})}
-	r, err := simulated.Knowing(e, def, knows, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(simulated.Knowing(e, def, knows, nil))(t)
 	within(t, "good before bad", orders(t, r, "branin", n, good, bad)["AB"], n, 1/(1+math.Exp(-0.25*6)))
 	accepted, same := 0, 0
 	for i := range n {
-		a, err := r.Ask(t.Context(), question("branin", i, good))
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(r.Ask(t.Context(), question("branin", i, good)))(t)
 		b, _ := r.Ask(t.Context(), question("branin", i, bad))
 		if a.Answer.Label == events.LabelAccept {
 			accepted++

@@ -266,8 +266,7 @@ func TestAnswersAreFunctionsOfTheQuestion(t *testing.T) {
 		r := must.Get(simulated.New(definition.Expert{Name: expert, Channel: simulated.Choose(cfg)},
 			defined("branin", seed), uniform("branin")))(t)
 		q.Expert = expert
-		a := must.Get(r.Ask(t.Context(), q))(t)
-		return a
+		return must.Get(r.Ask(t.Context(), q))(t)
 	}
 	differ := make(map[string]int)
 	for i := range n {

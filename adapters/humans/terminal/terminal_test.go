@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -313,9 +314,7 @@ func TestAttributionsStandWithTheirOption(t *testing.T) {
 	}
 	var out strings.Builder
 	r := terminal.New("ada", console.NewLines(strings.NewReader("A\n"), &out, false), now)
-	if _, err := r.Ask(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Ask(t.Context(), q))(t)
 	var sums []string
 	for line := range strings.Lines(out.String()) {
 		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "in all"); ok {
@@ -410,9 +409,7 @@ func TestShows(t *testing.T) {
 			got = f
 			return lines.Prompt(ctx, f)
 		}), now)
-		if _, err := r.Ask(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Ask(t.Context(), q))(t)
 		text := oneLine(out.String())
 		for _, want := range c.want {
 			if !strings.Contains(text, want) {
@@ -558,9 +555,7 @@ func TestBeliefInWords(t *testing.T) {
 		q.Options[0].Belief = &c.belief
 		var out strings.Builder
 		r := terminal.New("ada", console.NewLines(strings.NewReader("a\n"), &out, false), now)
-		if _, err := r.Ask(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(r.Ask(t.Context(), q))(t)
 		if text := oneLine(out.String()); !strings.Contains(text, c.want) {
 			t.Errorf("%+v: %q is not in\n%s", c.belief, c.want, text)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -104,9 +105,7 @@ func TestEntering(t *testing.T) {
 	} {
 		p := newPerson(c.line)
 		i := manual.New(manual.Settings{}, defined(), p)
-		if err := i.Start(t.Context(), command()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, i.Start(t.Context(), command()))
 		want := instruments.Outcome{Status: c.status, Cause: c.cause}
 		if c.actual != nil {
 			want.Measurement = &events.Measurement{
@@ -131,10 +130,7 @@ func TestEntering(t *testing.T) {
 func TestOutcomeIsACopy(t *testing.T) {
 	i := manual.New(manual.Settings{}, defined(), newPerson("12.9 solvent=PC"))
 	for range 2 {
-		o, err := i.Await(t.Context(), command())
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(i.Await(t.Context(), command()))(t)
 		want := definition.Point{"lipf6": definition.Number(1.1), "solvent": definition.Category("PC")}
 		if !reflect.DeepEqual(o.Measurement.Actual, want) || o.Measurement.Objective.Value != 12.9 {
 			t.Fatalf("given %+v", o.Measurement)
@@ -189,10 +185,7 @@ func TestAnyEntry(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		line := strings.Join(rapid.SliceOfN(word, 0, 5).Draw(r, "words"), " ")
 		p := newPerson(line, "cancel")
-		o, err := manual.New(manual.Settings{}, defined(), p).Await(t.Context(), command())
-		if err != nil {
-			r.Fatal(err)
-		}
+		o := must.Get(manual.New(manual.Settings{}, defined(), p).Await(t.Context(), command()))(r)
 		if err := instruments.CheckOutcome(defined(), o); err != nil {
 			r.Fatalf("%q: %v", line, err)
 		}
@@ -213,9 +206,7 @@ func TestForm(t *testing.T) {
 	if fate, err := i.Recover(t.Context(), cmd); err != nil || fate != instruments.FateRunning {
 		t.Fatalf("a command of another process: %v, %v", fate, err)
 	}
-	if _, err := i.Await(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(i.Await(t.Context(), cmd))(t)
 	text := strings.Join(p.forms[0].Body.Lines(80), "\n")
 	for _, want := range []string{"lipf6    1.100 mol/kg", "solvent  EC", "replicate 2", "Rinse twice.",
 		"started again"} {
@@ -236,9 +227,7 @@ func TestForm(t *testing.T) {
 func TestAwaitAgain(t *testing.T) {
 	p := newPerson()
 	i := manual.New(manual.Settings{}, defined(), p)
-	if err := i.Start(t.Context(), command()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Start(t.Context(), command()))
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() {
@@ -270,12 +259,8 @@ func TestAwaitAgain(t *testing.T) {
 func TestCallingOffBeforeTheStart(t *testing.T) {
 	p := newPerson("cancel")
 	i := manual.New(manual.Settings{}, defined(), p)
-	if err := i.Cancel(t.Context(), command()); err != nil {
-		t.Fatal(err)
-	}
-	if err := i.Start(t.Context(), command()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Cancel(t.Context(), command()))
+	must.Do(t, i.Start(t.Context(), command()))
 	if o, err := i.Await(t.Context(), command()); err != nil || o.Status != instruments.Cancelled {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -290,9 +275,7 @@ func TestCallingOff(t *testing.T) {
 		"12.9": instruments.Measured} {
 		p := newPerson()
 		i := manual.New(manual.Settings{}, defined(), p)
-		if err := i.Start(t.Context(), command()); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, i.Start(t.Context(), command()))
 		got := make(chan instruments.Outcome)
 		go func() {
 			o, err := i.Await(t.Context(), command())
@@ -306,9 +289,7 @@ func TestCallingOff(t *testing.T) {
 		p.lines = []string{line}
 		p.mu.Unlock()
 		for range 2 {
-			if err := i.Cancel(t.Context(), command()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, i.Cancel(t.Context(), command()))
 		}
 		if o := <-got; o.Status != want {
 			t.Errorf("%q: %+v, want %s", line, o, want)
@@ -365,9 +346,7 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := i.Start(t.Context(), command()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Start(t.Context(), command()))
 	cmd = command()
 	cmd.Parameters["lipf6"] = definition.Number(2)
 	if err := i.Start(t.Context(), cmd); !errors.Is(err, instruments.ErrRefused) {
@@ -380,10 +359,7 @@ func TestRefuses(t *testing.T) {
 func TestDriver(t *testing.T) {
 	def, p := defined(), newPerson("12.9")
 	def.Instrument.Driver = manual.Choose(manual.Settings{Instructions: "Rinse twice."})
-	inst, err := manual.Driver.Open(t.Context(), def, instruments.Environment{Prompter: p})
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := must.Get(manual.Driver.Open(t.Context(), def, instruments.Environment{Prompter: p}))(t)
 	if o, err := inst.Await(t.Context(), command()); err != nil || o.Status != instruments.Measured {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -424,7 +400,7 @@ func TestSuite(t *testing.T) {
 		return "12.9 lipf6=1.08", nil
 	})
 	def := defined()
-	report, err := instrumenttest.Examine(t.Context(), instrumenttest.Env{
+	report := must.Get(instrumenttest.Examine(t.Context(), instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
 			return manual.New(manual.Settings{}, def, diligent), nil
 		},
@@ -434,10 +410,7 @@ func TestSuite(t *testing.T) {
 		// as of every instrument that is a person
 		AnswersUnseen: true,
 		Patience:      10 * time.Second,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	asksThePerson := []string{"never-started", "restart-before-start", "restart-after-completion"}
 	for _, r := range report.Failed() {
 		if !slices.Contains(asksThePerson, r.Check) {

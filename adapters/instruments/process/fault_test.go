@@ -17,6 +17,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func openFaulty(t *testing.T, fault string) (*process.Instrument, *logbook, string) {
@@ -186,9 +187,7 @@ func TestHandshakeFaults(t *testing.T) {
 func TestTwoResults(t *testing.T) {
 	inst, book, _ := openFaulty(t, "gives two results")
 	ctx, cmd := within(t, 20*time.Second), command(1)
-	if err := inst.Start(ctx, cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, cmd))
 	for range 2 {
 		o, err := inst.Await(ctx, cmd)
 		if err != nil || o.Measurement == nil || o.Measurement.Objective.Value != 10 {
@@ -206,9 +205,7 @@ func TestTwoResults(t *testing.T) {
 func TestNonsense(t *testing.T) {
 	inst, book, _ := openFaulty(t, "talks nonsense")
 	ctx, cmd := within(t, 20*time.Second), command(1)
-	if err := inst.Start(ctx, cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(ctx, cmd))
 	if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
 		t.Errorf("Await: %+v, %v", o, err)
 	}
@@ -249,9 +246,7 @@ func TestResults(t *testing.T) {
 			t.Parallel()
 			inst, _, _ := openFaulty(t, test.fault)
 			ctx, cmd := within(t, 20*time.Second), command(1)
-			if err := inst.Start(ctx, cmd); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Start(ctx, cmd))
 			o, err := inst.Await(ctx, cmd)
 			if err != nil || o.Status != test.status || !strings.Contains(o.Cause, test.cause) {
 				t.Fatalf("Await: %+v, %v; want %s with %q", o, err, test.status, test.cause)
@@ -271,9 +266,7 @@ func TestOutOfOrder(t *testing.T) {
 	ctx := within(t, 20*time.Second)
 	var wg sync.WaitGroup
 	for n := 1; n <= 2; n++ {
-		if err := inst.Start(ctx, command(n)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inst.Start(ctx, command(n)))
 		wg.Go(func() {
 			o, err := inst.Await(ctx, command(n))
 			if err != nil || o.Measurement == nil || o.Measurement.Objective.Value != float64(n) {
@@ -287,17 +280,10 @@ func TestOutOfOrder(t *testing.T) {
 // Close leaves no process behind, however unwilling, nor its helpers.
 func TestNoOrphans(t *testing.T) {
 	inst, _, dir := openFaulty(t, "does not leave")
-	if err := inst.Start(within(t, 20*time.Second), command(1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Start(within(t, 20*time.Second), command(1)))
 	program := inst.Program().Pid
-	helper, err := strconv.Atoi(noted(dir, "helper")[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Close(); err != nil {
-		t.Fatal(err)
-	}
+	helper := must.Get(strconv.Atoi(noted(dir, "helper")[0]))(t)
+	must.Do(t, inst.Close())
 	for _, pid := range []int{program, helper} {
 		if !vanishes(pid) {
 			t.Errorf("process %d is still there", pid)
@@ -317,13 +303,9 @@ func TestCloseAsksBeforeItKills(t *testing.T) {
 	t.Parallel()
 	inst, _, dir := openFaulty(t, "leaves when it is told")
 	inst.GracePeriod(2 * time.Second)
-	if _, err := inst.Describe(within(t, 20*time.Second)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 	pid := inst.Program().Pid
-	if err := inst.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, inst.Close())
 	if got, want := noted(dir, "told"), []string{"its input ended", "terminate"}; !slices.Equal(got, want) {
 		t.Errorf("the program was told %q, want %q", got, want)
 	}
@@ -339,7 +321,7 @@ func TestDeathInIntroduction(t *testing.T) {
 	// The introduction of the second life goes on once its death is being noticed, and
 	// ends while whoever takes the remark on that death takes their time.
 	dying, introduced := make(chan struct{}), make(chan struct{})
-	inst, err := process.New(cfg, campaign, t.TempDir(), func(format string, args ...any) {
+	inst := must.Get(process.New(cfg, campaign, t.TempDir(), func(format string, args ...any) {
 		switch text := fmt.Sprintf(format, args...); {
 		case strings.Contains(text, "differently than before"):
 			<-dying
@@ -347,18 +329,11 @@ func TestDeathInIntroduction(t *testing.T) {
 			close(dying)
 			<-introduced
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	inst.Hurry()
 	ctx, cmd := within(t, 20*time.Second), command(1)
-	if _, err := inst.Describe(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Program().Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(ctx))(t)
+	must.Do(t, inst.Program().Kill())
 	for inst.Program() != nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -385,19 +360,12 @@ func TestDeathInIntroduction(t *testing.T) {
 // program is started again and is another one, it is refused, until that one was described.
 func TestAnotherDevice(t *testing.T) {
 	cfg, dir := misbehaving(t, "becomes another device")
-	inst, err := process.New(cfg, campaign, t.TempDir(), t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := must.Get(process.New(cfg, campaign, t.TempDir(), t.Logf))(t)
 	defer inst.Close()
 	inst.Hurry()
 	ctx := within(t, 20*time.Second)
-	if _, err := inst.Describe(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := inst.Program().Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(inst.Describe(ctx))(t)
+	must.Do(t, inst.Program().Kill())
 	for inst.Program() != nil {
 		time.Sleep(time.Millisecond)
 	}
@@ -448,9 +416,7 @@ func TestUnreadableAnswers(t *testing.T) {
 			t.Parallel()
 			inst, _, dir := openFaulty(t, test.fault)
 			ctx, cmd := within(t, 20*time.Second), command(1)
-			if err := inst.Start(ctx, cmd); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Start(ctx, cmd))
 			o, err := inst.Await(ctx, cmd)
 			if err != nil || o.Status != test.status || !strings.Contains(o.Cause, test.cause) {
 				t.Fatalf("Await: %.300s, %v; want %s with %q", fmt.Sprintf("%+v", o), err, test.status, test.cause)
@@ -484,9 +450,7 @@ func TestUnreadableBeforeItIsAwaited(t *testing.T) {
 			t.Parallel()
 			inst, book, dir := openFaulty(t, fault)
 			ctx, cmd := within(t, 20*time.Second), command(1)
-			if err := inst.Start(ctx, cmd); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Start(ctx, cmd))
 			if lives == 2 {
 				waiting, stop := context.WithCancel(ctx)
 				var wg sync.WaitGroup
@@ -496,15 +460,11 @@ func TestUnreadableBeforeItIsAwaited(t *testing.T) {
 				}
 				stop()
 				wg.Wait()
-				if err := inst.Program().Kill(); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, inst.Program().Kill())
 				for inst.Program() != nil {
 					time.Sleep(time.Millisecond)
 				}
-				if _, err := inst.Describe(ctx); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(inst.Describe(ctx))(t)
 			}
 			book.expect("a line on standard output is not a message")
 			for range 20 {
@@ -515,9 +475,7 @@ func TestUnreadableBeforeItIsAwaited(t *testing.T) {
 			if o, err := inst.Await(ctx, cmd); err != nil || o.Status != instruments.Measured {
 				t.Errorf("Await: %+v, %v; want the result that the program has", o, err)
 			}
-			if err := inst.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, inst.Close())
 			if n := len(noted(dir, "awaits")); n != lives {
 				t.Errorf("it was asked %d times in %d lives", n, lives)
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/filestore"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // filer is a program that answers each command with the files in the settings.
@@ -35,15 +36,10 @@ func filing(t *testing.T, dir string, store *filestore.Store, files ...any) *pro
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "filer.py"), []byte(filer), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "filer.py"), []byte(filer), 0o600))
 	def := definition.Campaign{Name: "files", Objective: definition.Objective{Name: "y"}}
 	cfg := process.Settings{Command: []string{"python3", "filer.py"}, Settings: map[string]any{"files": files}}
-	i, err := process.New(cfg, def, dir, t.Logf)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(process.New(cfg, def, dir, t.Logf))(t)
 	t.Cleanup(func() { i.Close() })
 	if store != nil {
 		i.KeepFiles(store)
@@ -54,14 +50,8 @@ func filing(t *testing.T, dir string, store *filestore.Store, files ...any) *pro
 func awaited(t *testing.T, i *process.Instrument) instruments.Outcome {
 	t.Helper()
 	cmd := instruments.Command{ID: "files/A/e1", Campaign: "files", Experiment: "e1", Parameters: definition.Point{"x": definition.Number(1)}}
-	if err := i.Start(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
-	o, err := i.Await(t.Context(), cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	must.Do(t, i.Start(t.Context(), cmd))
+	return must.Get(i.Await(t.Context(), cmd))(t)
 }
 
 // Law: the bytes of each file that a program names in its folder are on the disk, under their
@@ -76,33 +66,18 @@ func TestFilesOfAProgram(t *testing.T) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	for link, to := range map[string]string{"link.csv": outside, "folder": filepath.Dir(outside), "inner.csv": "a.csv"} {
-		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Symlink(to, filepath.Join(dir, link)))
 	}
-	if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 	large := filepath.Join(dir, "large.bin")
-	if err := os.WriteFile(large, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(large, filestore.MaxSize+1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(large, nil, 0o600))
+	must.Do(t, os.Truncate(large, filestore.MaxSize+1))
 	store := filestore.Of(folder)
-	relative, err := filepath.Rel(dir, outside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	relative := must.Get(filepath.Rel(dir, outside))(t)
 	refused := []string{
 		outside, relative, "runs/../../x", "link.csv", "folder/secret.txt", "pipe", "runs", "absent.csv", "empty.csv",
 		"large.bin", "/dev/zero", "\x1b[2J", "a\x00b",
@@ -156,9 +131,7 @@ func TestFilesAreKeptOnce(t *testing.T) {
 	path := filepath.Join(dir, "a.csv")
 	write := func(content string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(path, []byte(content), 0o600))
 	}
 	write("1,2\n")
 	store := filestore.Of(folder)
@@ -177,9 +150,7 @@ func TestFilesAreKeptOnce(t *testing.T) {
 // Law: a check without a store keeps nothing, and says what could not be kept.
 func TestFilesOfACheck(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "a.csv"), []byte("1"), 0o600))
 	o := awaited(t, filing(t, dir, nil, "a.csv", "absent.csv"))
 	if len(o.Files) != 1 || o.Files[0].Path != "a.csv" || len(o.Remarks) != 1 {
 		t.Errorf("%+v", o)

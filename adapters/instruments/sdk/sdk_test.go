@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/sdk"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // device is an instrument whose Measure is a function, and that counts its acts.
@@ -138,9 +139,7 @@ func (s *session) end() {
 
 func (s *session) send(rest string) {
 	s.last++
-	if _, err := fmt.Fprintf(s.in, "{\"id\":%d,%s}\n", s.last, rest); err != nil {
-		s.t.Fatal(err)
-	}
+	must.Get(fmt.Fprintf(s.in, "{\"id\":%d,%s}\n", s.last, rest))(s.t)
 }
 
 func (s *session) next() map[string]any {
@@ -349,9 +348,7 @@ func TestRefusals(t *testing.T) {
 	if r := s.ask(`"op":"start","command":{"id":"c/e2","parameters":{"sugar":1}}`); r["refused"] == nil {
 		t.Errorf("an unknown parameter: %v", r)
 	}
-	if err := os.Mkdir(filepath.Join(dir, "c%2Fe3.jsonl"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.Mkdir(filepath.Join(dir, "c%2Fe3.jsonl"), 0o777))
 	if r := s.command("start", "c/e3", 1); r["error"] == nil && r["refused"] == nil {
 		t.Errorf("a ledger that cannot be written: %v", r)
 	}
@@ -486,9 +483,7 @@ func TestConfigure(t *testing.T) {
 	in := strings.NewReader(`{"id":1,"op":"handshake","protocol":1,"campaign":"electrolyte",` +
 		`"parameters":[{"name":"salt","unit":"mol/kg"}],"objective":{"name":"conductivity","unit":"mS/cm","goal":"maximize"},` +
 		`"settings":{"port":"/dev/ttyUSB0"}}` + "\n")
-	if err := sdk.Serve(t.Context(), in, io.Discard, t.TempDir(), &inst); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, sdk.Serve(t.Context(), in, io.Discard, t.TempDir(), &inst))
 	want := sdk.Campaign{
 		Name:       "electrolyte",
 		Parameters: []definition.Parameter{{Name: "salt", Unit: "mol/kg"}},
@@ -641,10 +636,7 @@ func TestStartWithoutTheLock(t *testing.T) {
 	dir := t.TempDir()
 	d := &device{measure: quick}
 	s := serve(t, dir, d)
-	file, err := os.Create(filepath.Join(dir, "c%2Fe1.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Create(filepath.Join(dir, "c%2Fe1.jsonl")))(t)
 	if free, err := sdk.TryLock(file); !free || err != nil {
 		t.Fatal(free, err)
 	}
@@ -652,9 +644,7 @@ func TestStartWithoutTheLock(t *testing.T) {
 		t.Errorf("start: %v", r)
 	}
 	d.acted(t, "c/e1", 0)
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, file.Close())
 	if r := s.command("recover", "c/e1", 1); r["fate"] != "not started" {
 		t.Errorf("recover: %v", r)
 	}
@@ -711,9 +701,7 @@ func TestLedgerAfterADeath(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(test.content), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(test.content), 0o666))
 			d := &device{measure: quick}
 			s := serve(t, dir, d)
 			r := s.command("recover", "c/e1", 1)
@@ -749,9 +737,7 @@ func (r resumer) Resume(context.Context, instruments.Command) (events.Measuremen
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	command := `{"id":"c/e1","campaign":"","experiment":"","parameters":{"salt":1},"replicate":0}` + "\n" + `{"stat`
-	if err := os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(command), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "c%2Fe1.jsonl"), []byte(command), 0o666))
 	d := &device{measure: quick}
 	for _, fate := range []string{"running", "finished"} {
 		s := serve(t, dir, resumer{d})

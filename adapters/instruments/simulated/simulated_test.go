@@ -33,8 +33,7 @@ func defined(t testing.TB, task string, seed uint64) definition.Campaign {
 
 func instrument(t testing.TB, cfg simulated.Settings, seed uint64) *simulated.Instrument {
 	t.Helper()
-	i := must.Get(simulated.New(cfg, defined(t, cfg.Task, seed)))(t)
-	return i
+	return must.Get(simulated.New(cfg, defined(t, cfg.Task, seed)))(t)
 }
 
 func command(task string, n int) instruments.Command {
@@ -48,8 +47,7 @@ func command(task string, n int) instruments.Command {
 func perform(t testing.TB, i *simulated.Instrument, cmd instruments.Command) instruments.Outcome {
 	t.Helper()
 	must.Do(t, i.Start(t.Context(), cmd))
-	o := must.Get(i.Await(t.Context(), cmd))(t)
-	return o
+	return must.Get(i.Await(t.Context(), cmd))(t)
 }
 
 // Without noise every task answers its value, and the answer passes the

@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func ptr(x float64) *float64 { return &x }
@@ -38,9 +39,7 @@ func defined() definition.Campaign {
 func open(t testing.TB, text string, columns map[string]string) (*table.Instrument, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600))
 	return table.New(table.Settings{File: "rows.csv", Columns: columns}, defined(), dir)
 }
 
@@ -58,10 +57,7 @@ const rows = `run,lipf6,conductivity,solvent
 // Every row can be asked for, replicates in the file's order, and nothing
 // else.
 func TestAnswersFromRows(t *testing.T) {
-	i, err := open(t, rows, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(open(t, rows, nil))(t)
 	candidates, err := i.Candidates(t.Context())
 	if want := []definition.Point{point(1, "EC"), point(0.1, "PC")}; err != nil ||
 		!reflect.DeepEqual(candidates, want) {
@@ -85,19 +81,11 @@ func TestAnswersFromRows(t *testing.T) {
 	} {
 		cmd := instruments.Command{ID: fmt.Sprintf("backtest/e%d", k+1), Parameters: c.point, Replicate: c.replicate}
 		// A composition keeps its bits on the way through the log.
-		data, err := json.Marshal(cmd.Parameters)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(json.Marshal(cmd.Parameters))(t)
 		cmd.Parameters = nil
-		if err := json.Unmarshal(data, &cmd.Parameters); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, json.Unmarshal(data, &cmd.Parameters))
 		start := i.Start(t.Context(), cmd)
-		fate, err := i.Recover(t.Context(), cmd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fate := must.Get(i.Recover(t.Context(), cmd))(t)
 		if c.want == 0 {
 			if !errors.Is(start, instruments.ErrRefused) || fate != instruments.FateNotStarted {
 				t.Errorf("%v #%d: %v, %v; want it refused", c.point, c.replicate, start, fate)
@@ -189,15 +177,10 @@ func TestReadsStrictly(t *testing.T) {
 // Names may differ from the columns', and a spreadsheet's byte order mark and
 // line ends do no harm.
 func TestColumns(t *testing.T) {
-	i, err := open(t, "\uFEFFm(LiPF6), kappa ,solvent\r\n1.5,12.25,EC\r\n",
-		map[string]string{"lipf6": "m(LiPF6)", "conductivity": "kappa"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := must.Get(open(t, "\uFEFFm(LiPF6), kappa ,solvent\r\n1.5,12.25,EC\r\n",
+		map[string]string{"lipf6": "m(LiPF6)", "conductivity": "kappa"}))(t)
 	cmd := instruments.Command{ID: "b/e1", Parameters: point(1.5, "EC"), Replicate: 1}
-	if err := i.Start(t.Context(), cmd); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, i.Start(t.Context(), cmd))
 	o, err := i.Await(t.Context(), cmd)
 	if err != nil || o.Measurement.Objective.Value != 12.25 {
 		t.Errorf("%+v, %v", o, err)
@@ -206,10 +189,7 @@ func TestColumns(t *testing.T) {
 
 // The table that the electrolyte was fitted to can be backtested as it is.
 func TestElectrolyteTable(t *testing.T) {
-	path, err := filepath.Abs("../../../../shared/data/aem_ec_dmc_emc_lipf6.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(filepath.Abs("../../../../shared/data/aem_ec_dmc_emc_lipf6.csv"))(t)
 	if _, err := os.Stat(path); err != nil {
 		t.Skip("the table is not on this machine:", err)
 	}
@@ -222,16 +202,10 @@ func TestElectrolyteTable(t *testing.T) {
 		},
 		Objective: definition.Objective{Name: "conductivity", Unit: "mS/cm", Goal: definition.Maximize},
 	}
-	i, err := table.New(table.Settings{File: path, Columns: map[string]string{
+	i := must.Get(table.New(table.Settings{File: path, Columns: map[string]string{
 		"lipf6": "LiPF6_molality", "ec": "EC_mass_fraction", "dmc": "DMC_cosolvent_ratio",
-	}}, def, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	candidates, err := i.Candidates(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}, def, ""))(t)
+	candidates := must.Get(i.Candidates(t.Context()))(t)
 	rows := 0
 	for _, p := range candidates {
 		rows += i.Replicates(p)
@@ -276,10 +250,7 @@ func FuzzTable(f *testing.F) {
 			}
 			return
 		}
-		candidates, err := i.Candidates(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		candidates := must.Get(i.Candidates(t.Context()))(t)
 		measured := 0
 		for _, p := range candidates {
 			x, isNumber := p["lipf6"].Float()
@@ -317,9 +288,7 @@ func TestNoTable(t *testing.T) {
 func TestBestRowKeepsTheConstraints(t *testing.T) {
 	folder := t.TempDir()
 	const rows = "x,yield,turnover\n1,50,60\n2,90,20\n3,70,45\n"
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600))
 	def := definition.Campaign{
 		Parameters: []definition.Parameter{{Name: "x", Values: []float64{1, 2, 3}}},
 		Quantities: []definition.QuantityDef{{Name: "yield"}, {Name: "turnover"}},

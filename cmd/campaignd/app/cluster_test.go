@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/goccy/go-yaml"
 )
 
@@ -21,9 +22,7 @@ import (
 func clusterStudy(t *testing.T, folder string) (study string, want map[string]string) {
 	t.Helper()
 	study = filepath.Join(folder, "study.yaml")
-	if err := os.WriteFile(study, []byte(shardedStudy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(study, []byte(shardedStudy), 0o600))
 	whole := filepath.Join(folder, "whole")
 	simulateIn(t, exitOK, study, "--workers", "1", "--out", whole)
 	return study, keptOf(t, whole)
@@ -63,17 +62,12 @@ func TestSlurmExample(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no sh")
 	}
-	script, err := filepath.Abs("../../../examples/cluster/slurm.sh")
-	if err != nil {
-		t.Fatal(err)
-	}
+	script := must.Get(filepath.Abs("../../../examples/cluster/slurm.sh"))(t)
 	folder := t.TempDir()
 	study, want := clusterStudy(t, folder)
 	bin, notes := filepath.Join(folder, "bin"), filepath.Join(folder, "notes")
-	if err := errors.Join(os.Mkdir(bin, 0o700),
-		os.WriteFile(filepath.Join(bin, "sbatch"), []byte(sbatch), 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(os.Mkdir(bin, 0o700),
+		os.WriteFile(filepath.Join(bin, "sbatch"), []byte(sbatch), 0o700)))
 	run := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(name, args...)
@@ -91,10 +85,7 @@ func TestSlurmExample(t *testing.T) {
 			t.Errorf("another %s:\n%s\nwant:\n%s", name, got, want[name])
 		}
 	}
-	data, err := os.ReadFile(notes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(notes))(t)
 	for _, text := range []string{"--array=1-3 ", "--dependency=afterany:17 "} {
 		if !strings.Contains(string(data), text) {
 			t.Errorf("sbatch was not given %q:\n%s", text, data)
@@ -147,10 +138,7 @@ type kubernetesObject struct {
 // their indices and merge them to what one machine would have found; they share a
 // volume that is claimed, and a shard with bad input is not tried again.
 func TestKubernetesExample(t *testing.T) {
-	data, err := os.ReadFile("../../../examples/cluster/kubernetes.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile("../../../examples/cluster/kubernetes.yaml"))(t)
 	objects := map[string]kubernetesObject{}
 	for decoder := yaml.NewDecoder(bytes.NewReader(data)); ; {
 		var (

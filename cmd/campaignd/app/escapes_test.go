@@ -109,10 +109,7 @@ func TestNothingPrintedIsHarmful(t *testing.T) {
 	must.Do(t, os.Mkdir("bad", 0o700))
 	to := must.Get(store.Open("bad/texts.campaign", store.Options{}))(t)
 	var replaced int
-	for e, err := range from.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, from.Read(t.Context(), 0)) {
 		replaced += strings.Count(string(e.Data), "XTEXT")
 		e.Data = []byte(strings.ReplaceAll(string(e.Data), "XTEXT", bad))
 		must.Get(to.Append(t.Context(), e.Campaign, e.Sequence-1, e))(t)

@@ -15,6 +15,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/ground/input"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: every code has the exit code that `campaignd --help` documents for it.
@@ -26,10 +27,7 @@ func TestExitCodeOfEveryCode(t *testing.T) {
 		problem.NoCampaign: 3, problem.Unavailable: 3, problem.Uncertain: 3, problem.Damaged: 3, problem.Unsupported: 3,
 		problem.Interrupted: 4,
 	}
-	docs, err := os.ReadFile("../../../docs/operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must.Get(os.ReadFile("../../../docs/operations.md"))(t)
 	for _, code := range problem.Codes() {
 		row := regexp.MustCompile(fmt.Sprintf("(?m)^\\| `%s` \\| .* \\| %d \\| [0-9]+ \\|$", string(code), want[code]))
 		if !row.Match(docs) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -109,10 +110,7 @@ func TestWorkHealth(t *testing.T) {
 		t.Skip("it waits for a lease to end")
 	}
 	database := pgtest.URL(t)
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	at := free.Addr().String()
 	_ = free.Close() // it was only looked for
 	out, interrupt, ended := runs(t, "work", database, "--folder", t.TempDir(), "--health", at)

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: whatever a request can carry, and so whatever the API and the browser can record, the
@@ -92,10 +93,7 @@ func TestFlagsFillTheRequest(t *testing.T) {
 	typed := measuredFlags{value: "2,5", sd: "0.25", further: []string{"viscosity=3.1mPas"}}
 	f := reportedResult{measuredFlags: typed, unit: "mL/s", comment: "cloudy"}
 	f.anyway = true
-	tell, err := f.result("e1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tell := must.Get(f.result("e1"))(t)
 	for i, name := range []string{"Parameters", "Actual", "Failed", "Infeasible", "Again"} { // named otherwise, or instead
 		field := reflect.ValueOf(tell).Elem().FieldByName(name)
 		if !field.IsZero() {

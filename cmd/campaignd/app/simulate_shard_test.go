@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,10 +33,7 @@ func keptOf(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, name := range []string{"results.jsonl", "experiments.csv", "summary.csv", "ratios.csv"} {
-		data, err := os.ReadFile(filepath.Join(folder, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(filepath.Join(folder, name)))(t)
 		files[name] = seconds.ReplaceAllString(string(data), "")
 	}
 	return files
@@ -58,9 +56,7 @@ experts:
 func TestShardsAreTheWhole(t *testing.T) {
 	folder := t.TempDir()
 	study := filepath.Join(folder, "study.yaml")
-	if err := os.WriteFile(study, []byte(shardedStudy), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(study, []byte(shardedStudy), 0o600))
 	whole := filepath.Join(folder, "whole")
 	simulateIn(t, exitOK, study, "--workers", "1", "--out", whole)
 	want := keptOf(t, whole)
@@ -75,10 +71,7 @@ func TestShardsAreTheWhole(t *testing.T) {
 		}
 		lines := 0
 		for _, file := range results {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(file))(t)
 			lines += bytes.Count(data, []byte("\n"))
 		}
 		if lines != 16 {

@@ -185,10 +185,7 @@ func goOn(t *testing.T, log *memlog.Log, name string, now time.Time, requests ..
 			t.Fatalf("%s, request %d: %v", name, i, err)
 		}
 	}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		h.all = append(h.all, e)
 	}
 	return h
@@ -264,10 +261,7 @@ func ran(t *testing.T) history {
 	}}))(t)
 	must.Do(t, r.Run(t.Context()))
 	h := history{name: "ran/random", from: 1}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		h.all = append(h.all, e)
 	}
 	return h

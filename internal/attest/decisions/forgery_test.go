@@ -70,8 +70,7 @@ func (h history) earlier() bool {
 
 func decode(t *testing.T, e events.Event) events.Payload {
 	t.Helper()
-	payload := must.Get(events.Decode(e))(t)
-	return payload
+	return must.Get(events.Decode(e))(t)
 }
 
 // audit audits a history as the program that made it. ok is false for one that no
@@ -278,8 +277,7 @@ func forgeries(t *testing.T) int {
 	if text == "" {
 		return few
 	}
-	n := must.Get(strconv.Atoi(text))(t)
-	return n
+	return must.Get(strconv.Atoi(text))(t)
 }
 
 // Law: mismatches and remarks stand in the order of the log, also those of times, which show

@@ -400,10 +400,7 @@ func TestClocks(t *testing.T) {
 		must.Get(engine.Submit(t.Context(), log, core, note, begun.Time.Add(time.Hour)))(t)
 	}
 	h := history{name: "notes"}
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		h.all = append(h.all, e)
 	}
 	steps := []time.Duration{time.Hour, -time.Hour, -24 * time.Hour, -24*time.Hour - time.Microsecond, 72 * time.Hour}

@@ -66,10 +66,7 @@ func dial(t *testing.T, store string) *Client {
 
 func collect(t *testing.T, stream func(func(events.Event, error) bool)) (all []events.Event) {
 	t.Helper()
-	for e, err := range stream {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, stream) {
 		all = append(all, e)
 	}
 	return all
@@ -121,10 +118,7 @@ func TestFollowing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	next := events.Position(1)
-	for e, err := range c.Follow(ctx, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, c.Follow(ctx, 0)) {
 		if e.Position != next {
 			t.Fatalf("position %d, want %d", e.Position, next)
 		}

@@ -325,10 +325,7 @@ func TestDesignFitsNoModel(t *testing.T) {
 			close(release)
 			must.Do(t, ended())
 			fits := 0
-			for e, err := range log.Read(t.Context(), 0) {
-				if err != nil {
-					t.Fatal(err)
-				}
+			for e := range must.Each(t, log.Read(t.Context(), 0)) {
 				if e.Kind == events.KindModelFitted {
 					fits++
 				}

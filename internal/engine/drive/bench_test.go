@@ -47,8 +47,7 @@ func newFixture(t *testing.T) *fixture {
 func (f *fixture) submit(r engine.Request) []events.Event {
 	f.t.Helper()
 	r.Actor = "person:ada"
-	stored := must.Get(engine.Submit(f.t.Context(), f.log, f.core, r, time.Now()))(f.t)
-	return stored
+	return must.Get(engine.Submit(f.t.Context(), f.log, f.core, r, time.Now()))(f.t)
 }
 
 // note has something recorded that no decision is about.

@@ -47,8 +47,7 @@ func electrolyte(t *testing.T, seed uint64, experiments int, changes ...func(*de
 			def.Policy.Trust = cobol.COBOL{Settings: belief.Settings{Confidence: ptr(0.5)}}.Choice() // wide beliefs: many questions
 		},
 	}, changes...)
-	def := must.Get(studytest.Define("electrolyte", seed, experiments, changes...))(t)
-	return def
+	return must.Get(studytest.Define("electrolyte", seed, experiments, changes...))(t)
 }
 
 func ptr[T any](x T) *T { return &x }
@@ -78,10 +77,7 @@ func (l ending) Append(
 func history(t *testing.T, log events.Log) []events.Event {
 	t.Helper()
 	var all []events.Event
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		all = append(all, e)
 	}
 	return all
@@ -489,6 +485,5 @@ func TestLogFailsOnARequest(t *testing.T) {
 // viewOf is what a policy may see of a campaign.
 func viewOf(t *testing.T, core *engine.Core) policies.View {
 	t.Helper()
-	view := must.Get(core.View(t.Context()))(t)
-	return view
+	return must.Get(core.View(t.Context()))(t)
 }

@@ -79,10 +79,7 @@ func undecided(b *testing.B, n int) []events.Event {
 	log := memlog.New()
 	must.Get(studytest.Simulate(b.Context(), log, def))(b)
 	var all []events.Event
-	for e, err := range log.Read(b.Context(), 0) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	for e := range must.Each(b, log.Read(b.Context(), 0)) {
 		if e.Kind == events.KindModelFitted {
 			break
 		}

@@ -395,6 +395,5 @@ func people(t *testing.T) []events.Event {
 
 func mustLoad(t *testing.T, log events.Log) *engine.Core {
 	t.Helper()
-	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "electrolyte"))(t)
-	return core
+	return must.Get(engine.Load(t.Context(), builtin.Registry(), log, "electrolyte"))(t)
 }

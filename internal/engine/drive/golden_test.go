@@ -168,8 +168,7 @@ func beyondPlace(t *testing.T, s campaign.State) string {
 // readGoldenLog returns the events of a golden log.
 func readGoldenLog(t *testing.T, path string) []events.Event {
 	t.Helper()
-	all := must.Get(forgery.Read(path))(t)
-	return all
+	return must.Get(forgery.Read(path))(t)
 }
 
 // writeGoldenLog writes a golden log, unless it is there.
@@ -253,8 +252,7 @@ func contestedBy(t *testing.T) []events.Event {
 			Build: events.Build{Version: goldenRelease}, Now: func() time.Time { return now },
 		}
 		must.Get(r.Suggest(t.Context()))(t)
-		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
-		return core
+		return must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
 	}
 	core := suggest()
 	for core.State().Question("q1") == nil {

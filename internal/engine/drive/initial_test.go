@@ -86,10 +86,7 @@ func TestInitialQuestionsTogether(t *testing.T) {
 			t.Errorf("%d questions were shown at once, want %d", ada.atOne, want)
 		}
 		answered := 0
-		for e, err := range events.ReadCampaign(t.Context(), log, def.Name, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range must.Each(t, events.ReadCampaign(t.Context(), log, def.Name, 0)) {
 			switch e.Kind {
 			case events.KindQuestionAnswered:
 				answered++

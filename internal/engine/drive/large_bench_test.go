@@ -212,10 +212,7 @@ instrument: {manual: {}}
 	if _, err := engine.Submit(b.Context(), log, core, engine.Request{Actor: "person:ada", Import: rows}, time.Unix(0, 0)); err != nil {
 		b.Fatal(err)
 	}
-	for e, err := range log.Read(b.Context(), 0) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	for e := range must.Each(b, log.Read(b.Context(), 0)) {
 		all = append(all, e)
 	}
 	return all

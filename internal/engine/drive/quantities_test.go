@@ -151,8 +151,7 @@ type viscometer struct {
 func simulationOf(t *testing.T, def definition.Campaign) instruments.Instrument {
 	t.Helper()
 	def.Quantities = nil
-	simulation := must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
-	return simulation
+	return must.Get(simulated.Driver.Open(t.Context(), def, instruments.Environment{}))(t)
 }
 
 func (v viscometer) Describe(ctx context.Context) (instruments.Description, error) {

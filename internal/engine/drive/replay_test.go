@@ -69,8 +69,7 @@ func resumes(t *testing.T, r *drive.Runner) {
 // event, the other stays as it was until the end of the history.
 func cloned(rt *rapid.T, all []events.Event) {
 	digest := func(core *engine.Core) string {
-		d := must.Get(core.Digest())(rt)
-		return d
+		return must.Get(core.Digest())(rt)
 	}
 	live := engine.NewCore(builtin.Registry())
 	var kept []*engine.Core

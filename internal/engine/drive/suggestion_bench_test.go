@@ -82,20 +82,17 @@ func feeder(b *testing.B, core *engine.Core) func(events.Event) {
 }
 
 func nextStep(b *testing.B, core *engine.Core) engine.Step {
-	step := must.Get(core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1}))(b)
-	return step
+	return must.Get(core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1}))(b)
 }
 
 func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.Event {
 	payload := must.Get(core.Fit(b.Context(), step, events.Build{}))(b)
-	e := must.Get(events.New(name, payload))(b)
-	return e
+	return must.Get(events.New(name, payload))(b)
 }
 
 func judge(b *testing.B, name string, core *engine.Core) events.Event {
 	made := must.Get(core.Make(b.Context(), engine.Judge{}, events.Build{}, engine.World{}))(b)
-	e := must.Get(events.New(name, made[0]))(b)
-	return e
+	return must.Get(events.New(name, made[0]))(b)
 }
 
 // fits returns the fits that a history calls for.
@@ -141,10 +138,7 @@ func unsuggested(b *testing.B, method string, n int) []events.Event {
 	log := memlog.New()
 	must.Get(studytest.Simulate(b.Context(), log, def))(b)
 	var all []events.Event
-	for e, err := range log.Read(b.Context(), 0) {
-		if err != nil {
-			b.Fatal(err)
-		}
+	for e := range must.Each(b, log.Read(b.Context(), 0)) {
 		if e.Kind == events.KindModelFitted {
 			break
 		}

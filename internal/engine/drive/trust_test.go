@@ -22,8 +22,7 @@ func TestTrustFollowsCorrections(t *testing.T) {
 	def.Initial.Estimates, def.Initial.Labels, def.Initial.Comparisons = &twelve, &none, &none
 	log, live := simulate(t, campaignfile.Complete(builtin.Registry(), def))
 	load := func() *engine.Core {
-		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, live.State().Name))(t)
-		return core
+		return must.Get(engine.Load(t.Context(), builtin.Registry(), log, live.State().Name))(t)
 	}
 	trust := func(core *engine.Core) any {
 		helps, err := engine.Helps(t.Context(), core.At(engine.World{}))

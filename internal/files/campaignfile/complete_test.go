@@ -127,6 +127,5 @@ func TestDefaultsThatDepend(t *testing.T) {
 
 func program(t *testing.T, def definition.Campaign) process.Settings {
 	t.Helper()
-	settings := must.Get(process.SettingsOf(def))(t)
-	return settings
+	return must.Get(process.SettingsOf(def))(t)
 }

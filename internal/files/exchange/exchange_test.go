@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -80,10 +81,7 @@ func opened(
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		rt.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
-	if err != nil {
-		rt.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "blends"))(rt)
 	return log, core
 }
 
@@ -126,9 +124,7 @@ func TestRowsSayWhatRequestsCarry(t *testing.T) {
 	im.Notes, im.Anyway = []string{"sample"}, true
 	table := "a,b,t,salt,a_actual,b_actual,t_actual,salt_actual,=y,unit,sd,further_pH,unit_pH,sd_pH,sample\n" +
 		"0.5,0.5,25,LiPF6,0.25,0.75,25,LiPF6,2.5,@V,0.25,7,one,0.5,cloudy\n"
-	if err := im.Read("all.csv", strings.NewReader(table)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, im.Read("all.csv", strings.NewReader(table)))
 	row := reflect.ValueOf(im.Rows[0])
 	for i := range row.NumField() {
 		name := row.Type().Field(i).Name
@@ -151,9 +147,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 		log, core := opened(rt, t)
 		submit := func(r engine.Request) {
 			r.Actor = "person:ada"
-			if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
-				rt.Fatal(err)
-			}
+			must.Get(engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)))(rt)
 		}
 		for range rapid.IntRange(1, 6).Draw(rt, "experiments") {
 			tell := drawTell(rt)
@@ -165,9 +159,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 		want := keptOf(core.State())
 
 		var table bytes.Buffer
-		if err := TableOf(core.State()).WriteCSV(&table); err != nil {
-			rt.Fatal(err)
-		}
+		must.Do(rt, TableOf(core.State()).WriteCSV(&table))
 		text := table.String()
 		log, core = opened(rt, t)
 		im := importInto(core)
@@ -198,9 +190,7 @@ func TestDeclaredQuantitiesRoundTrip(t *testing.T) {
 	submit := func(r engine.Request) {
 		t.Helper()
 		r.Actor = "person:ada"
-		if _, err := engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(engine.Submit(t.Context(), log, core, r, time.Unix(1, 0)))(t)
 	}
 	point := definition.Point{"a": definition.Number(0.25), "b": definition.Number(0.75),
 		"t": definition.Number(25), "salt": definition.Category("LiPF6")}
@@ -217,9 +207,7 @@ func TestDeclaredQuantitiesRoundTrip(t *testing.T) {
 	submit(engine.Request{Correct: &engine.Correct{Experiment: "e3", LeaveOut: []string{"pH"}, Reason: "why"}})
 
 	var table bytes.Buffer
-	if err := TableOf(core.State()).WriteCSV(&table); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, TableOf(core.State()).WriteCSV(&table))
 	text := table.String()
 	log, core = opened(t, t, declare)
 	im := importInto(core)
@@ -249,10 +237,7 @@ func FuzzImport(f *testing.F) {
 	f.Add("a;b;t;salt;=y;sd\n0,5;0,5;25;LiPF6;-3,25;0,1\n0,25;0,75;60;'-5;1.234,5;\n")
 	f.Add("a\tb\tt\tsalt\t=y\tfurther_pH\tunit_pH\tsd_pH\n0.5\t0.5\t25\tLiPF6\t3e-3\t7\t\t0.1\n")
 	for _, path := range []string{"../../../examples/candy.csv", "../../../examples/electrolyte-table.csv"} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(f)
 		_, rows, _ := strings.Cut(string(text), "\n")
 		f.Add("a,b,t,salt,=y\n" + rows[:min(len(rows), 400)])
 	}
@@ -265,14 +250,9 @@ func FuzzImport(f *testing.F) {
 	}
 	def := blends()
 	core := engine.NewCore(builtin.Registry())
-	e, err := events.New("blends", &events.CampaignDefined{Definition: def})
-	if err != nil {
-		f.Fatal(err)
-	}
+	e := must.Get(events.New("blends", &events.CampaignDefined{Definition: def}))(f)
 	e.Sequence, e.ID, e.Time = 1, "1", time.Unix(0, 0)
-	if err := core.Apply(e); err != nil {
-		f.Fatal(err)
-	}
+	must.Do(f, core.Apply(e))
 	f.Add("a,b,t,salt,=y,status,excluded\n0.5,0.5,25,LiPF6,3,failed,\n0.5,0.5,25,LiPF6,3,measured,true\n\n0.5,0.5,25,'-5,3,measured,\n")
 	place := regexp.MustCompile(`(?m)table.csv(:\d+)*(: | ).`)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -303,9 +283,7 @@ func FuzzImport(f *testing.F) {
 		}
 		once := imported(t, text, im.Rows)
 		var table bytes.Buffer
-		if err := TableOf(once.State()).WriteCSV(&table); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, TableOf(once.State()).WriteCSV(&table))
 		written := table.String()
 		im = importInto(core)
 		if err := im.Read("table.csv", &table); err != nil {
@@ -325,10 +303,7 @@ func imported(t *testing.T, text string, rows []engine.Tell) *engine.Core {
 	if err := engine.Define(t.Context(), log, events.CampaignDefined{Definition: blends()}, "person:ada", time.Unix(0, 0), ""); err != nil {
 		t.Fatal(err)
 	}
-	core, err := engine.Load(t.Context(), builtin.Registry(), log, "blends")
-	if err != nil {
-		t.Fatal(err)
-	}
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "blends"))(t)
 	if _, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Import: rows}, time.Unix(1, 0)); err != nil || len(rows) == 0 {
 		t.Fatalf("%q is taken, and then refused: %v", text, err)
 	}

@@ -33,8 +33,7 @@ func lost(t *testing.T) *engine.Core {
 		e.Time, e.Actor = time.Unix(1, 0), "engine"
 		must.Get(log.Append(t.Context(), "blends", events.AnySequence, e))(t)
 	}
-	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "blends"))(t)
-	return core
+	return must.Get(engine.Load(t.Context(), builtin.Registry(), log, "blends"))(t)
 }
 
 // Law: a table settles each experiment as its row says, and those that it leaves alone as is said of

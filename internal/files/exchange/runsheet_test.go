@@ -48,8 +48,7 @@ func cells(t *testing.T, core *engine.Core, o SheetOptions) [][]string {
 	sheet := must.Get(RunSheetOf(core.State(), o))(t)
 	var b bytes.Buffer
 	must.Do(t, sheet.Table().WriteCSV(&b))
-	rows := must.Get(csv.NewReader(&b).ReadAll())(t)
-	return rows
+	return must.Get(csv.NewReader(&b).ReadAll())(t)
 }
 
 // written are cells as a table, as a spreadsheet of a country with decimal commas has it.

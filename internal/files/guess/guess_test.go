@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/exchange"
 	"github.com/campaignd/campaignd/internal/files/guess"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // says writes what each column is guessed to be, and the sum of parts: "salt number 0.2..2".
@@ -129,10 +130,7 @@ func TestTables(t *testing.T) {
 
 // Law: a step is never wider than its range, also where a person has narrowed that.
 func TestStepsFitTheRange(t *testing.T) {
-	g, _, err := guess.Of("mine.csv", "x,y,yield\n1,2,1\n2,4,2\n3,3,3\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := must.Get2(guess.Of("mine.csv", "x,y,yield\n1,2,1\n2,4,2\n3,3,3\n"))(t)
 	g.Columns[0].Low, g.Columns[0].High = "1", "1.5"
 	if source := g.Source(); !strings.Contains(source, `steps: {"y": 1}`) {
 		t.Errorf("the steps are others than that of y:\n%s", source)
@@ -155,10 +153,7 @@ func TestNoTables(t *testing.T) {
 // Law: a row that stays behind has the line of the person's table, whatever was left out before it.
 func TestLines(t *testing.T) {
 	table := "\n\nx,,yield,remark\n1,,3,\"in\ntwo\"\n,,,\n2,,4,\n3,,1_2,\n4,,1,\n5,,PENDING,\n"
-	g, _, err := guess.Of("mine.csv", table)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g, _ := must.Get2(guess.Of("mine.csv", table))(t)
 	if got := g.LeftText(); got != "2 rows (lines 8, 10)" {
 		t.Errorf("what stays behind are %s", got)
 	}
@@ -257,10 +252,7 @@ func TestSoundTables(t *testing.T) {
 			lines[i+1] = line
 		}
 		table := strings.Join(lines, "\r\n")
-		g, _, err := guess.Of("mine.csv", table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, _ := must.Get2(guess.Of("mine.csv", table))(t)
 		if g.Faults() != nil {
 			return // as where a column is the same in all rows
 		}

@@ -18,16 +18,14 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 // Law: the example is read without a fault, with every default written out.
 func TestExample(t *testing.T) {
-	f, err := Read(builtin.Registry(), "../../../examples/lab.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(builtin.Registry(), "../../../examples/lab.yaml"))(t)
 	if f.URL != "https://lab.example.org" || f.People["bo"].Name != "bo" || f.People["ada"].PerHour != DefaultPerHour ||
 		f.People["ada"].RemindEvery != definition.Duration(4*time.Hour) || f.Instruments["pump"].Capacity != 1 ||
 		f.Instruments["pump"].Driver.Name != "process" || f.Experts["ada"].Channel.Name != "terminal" ||
@@ -62,14 +60,9 @@ func TestFaults(t *testing.T) {
 			t.Error("a fault shows a secret")
 		}
 		if *update {
-			if err := os.WriteFile(name+".txt", []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(name+".txt", []byte(got), 0o644))
 		}
-		want, err := os.ReadFile(name + ".txt")
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(os.ReadFile(name + ".txt"))(t)
 		if diff := cmp.Diff(string(want), got); diff != "" {
 			t.Error(diff)
 		}
@@ -107,14 +100,11 @@ func TestKeysAreThoseOfCampaignFiles(t *testing.T) {
 // Law: the instrument that a campaign uses is found by what its definition records, with
 // the defaults of its driver written out; another command is another instrument.
 func TestUsing(t *testing.T) {
-	f, err := Parse(builtin.Registry(), "lab.yaml", []byte(`
+	f := must.Get(Parse(builtin.Registry(), "lab.yaml", []byte(`
 instruments:
   pump: {process: [./pump], capacity: 3}
   spare: {process: {command: [./pump, --spare]}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	for command, want := range map[string]string{"./pump": "pump 3", "./pump --spare": "spare 1", "./other": " 0"} {
 		driver, _ := builtin.Registry().Driver("process")
 		settings := driver.Settings()
@@ -155,10 +145,7 @@ func TestQuiet(t *testing.T) {
 		{noon, "2026-01-05T15:29:00Z", "2026-01-05T15:29:00Z"}, // half past three less three and a half hours
 		{noon, "2026-01-05T15:30:30Z", "2026-01-05T17:00:00Z"},
 	} {
-		at, err := time.Parse(time.RFC3339, c.at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		at := must.Get(time.Parse(time.RFC3339, c.at))(t)
 		if got := c.q.Until(at).UTC().Format(time.RFC3339); got != c.until || c.q.Covers(at) != (c.until != c.at) {
 			t.Errorf("%+v at %s: until %s, want %s", c.q, c.at, got, c.until)
 		}
@@ -169,9 +156,7 @@ func TestQuiet(t *testing.T) {
 // of printing it shows more than where it leads to.
 func TestSecrets(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "bo"), []byte("slack://hook:s3cr3t@webhook\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "bo"), []byte("slack://hook:s3cr3t@webhook\n"), 0o600))
 	t.Setenv("NAME", "ada")
 	t.Setenv("PASSWORD", "s3cr3t")
 	t.Setenv("ALL", "telegram://1:s3cr3t@telegram?chats=1")
@@ -191,10 +176,7 @@ func TestSecrets(t *testing.T) {
 		if got != c.reveals || (err == nil) != (c.reveals != "") {
 			t.Errorf("%s reveals %q, %v", c.written, got, err)
 		}
-		text, err := json.Marshal(map[string]any{"s": s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(map[string]any{"s": s}))(t)
 		type holder struct{ hidden []Secret }
 		all := fmt.Sprintf("%s %v %+v %#v %s %v %+v %#v", s, s, s, s, text, holder{[]Secret{s}}, holder{[]Secret{s}}, []Secret{s})
 		if s.String() != c.shows || strings.Contains(all, "s3cr3t") {
@@ -225,13 +207,10 @@ func TestScrub(t *testing.T) {
 
 // Law: what can be referred to is read back as it was from the YAML that is recorded.
 func TestNamedYAML(t *testing.T) {
-	f, err := Parse(builtin.Registry(), "lab.yaml", []byte(`
+	f := must.Get(Parse(builtin.Registry(), "lab.yaml", []byte(`
 instruments: {pump: {process: [./pump, "a: b"], steps: {salt: 0.01}, capacity: 2}, "1": manual}
 experts: {"true": {terminal: , answer_within: 8h}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
+`)))(t)
 	if text := recorded(t, f.Named); strings.Contains(text, "capacity") {
 		t.Errorf("what campaign files cannot say is recorded:\n%s", text)
 	}
@@ -240,10 +219,7 @@ experts: {"true": {terminal: , answer_within: 8h}}
 // recorded is the YAML that is recorded of what can be referred to, which is read back as it was.
 func recorded(t *testing.T, named Named) string {
 	t.Helper()
-	text, err := named.YAML("  ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(named.YAML("  "))(t)
 	if text == "" {
 		return ""
 	}
@@ -262,10 +238,7 @@ func recorded(t *testing.T, named Named) string {
 // can be referred to is read back as it was from the YAML that is recorded.
 func FuzzParse(f *testing.F) {
 	for _, path := range []string{"testdata/people.yaml", "testdata/rest.yaml", "../../../examples/lab.yaml"} {
-		data, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Get(os.ReadFile(path))(f)
 		f.Add(data)
 	}
 	for _, data := range draws.LongKeys() {
@@ -303,14 +276,9 @@ func TestSecretsBesideTheLabFile(t *testing.T) {
 		path:                          "url: https://lab.example.org\npeople: {ada: {notify: [\"file:hook\"]}}\n",
 		filepath.Join(folder, "hook"): "ntfy://ntfy.example.org/ada\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	f, err := Read(builtin.Registry(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Read(builtin.Registry(), path))(t)
 	if got, err := f.People["ada"].Notify[0].Reveal(); err != nil || got != "ntfy://ntfy.example.org/ada" {
 		t.Errorf("the address is %q: %v", got, err)
 	}

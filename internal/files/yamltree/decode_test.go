@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/google/go-cmp/cmp"
 	reflected "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -154,22 +155,11 @@ single: 1e39
 func TestDecodeAgreesWithSchema(t *testing.T) {
 	r := &reflected.Reflector{ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	generated := r.Reflect(&everything{})
-	text, err := json.Marshal(generated)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(generated))(t)
+	plain := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(text)))(t)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("urn:everything", plain); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("urn:everything")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.AddResource("urn:everything", plain))
+	schema := must.Get(c.Compile("urn:everything"))(t)
 	scalars := []string{"a", "ab", "abc", "abcc", "''", "d", "true", "-2", "-1", "0", "1", "1e0", "2",
 		"2.5", "3", "4", "200", "201", "1e-7"}
 	values := map[string][]string{

@@ -11,6 +11,7 @@ import (
 
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -319,10 +320,7 @@ func TestLineBreaks(t *testing.T) {
 func TestComposition(t *testing.T) {
 	a := read(t, "policy: {next: lcb, seen: 1}\nlist: [1, 2]\n")
 	before, _ := json.Marshal(a.Plain())
-	made, err := FromValue(map[string]any{"budget": map[string]int{"experiments": 3}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Get(FromValue(map[string]any{"budget": map[string]int{"experiments": 3}}))(t)
 	policy := a.Field("policy").With("next", Text("logei")).Without("seen")
 	doc := made.With("policy", policy).With("list",
 		a.Field("list").WithItems(a.Field("list").Items[1:])).With("n", Int(7))
@@ -369,10 +367,7 @@ func FuzzRead(f *testing.F) {
 			f.Fatal(pattern, err)
 		}
 		for _, file := range files {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				f.Fatal(err)
-			}
+			data := must.Get(os.ReadFile(file))(f)
 			f.Add(data)
 		}
 	}

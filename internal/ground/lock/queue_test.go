@@ -23,8 +23,7 @@ func one(campaign string, capacity int) lock.Holder {
 
 func enter(t *testing.T, dir, campaign string, capacity int) *lock.Lease {
 	t.Helper()
-	l := must.Get(lock.Enter(dir, one(campaign, capacity)))(t)
-	return l
+	return must.Get(lock.Enter(dir, one(campaign, capacity)))(t)
 }
 
 // has reports whether the device is the lease's.
@@ -140,8 +139,7 @@ func TestLost(t *testing.T) {
 func TestTurnOutlivesItsProcess(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
 	turn := func(campaign string) *lock.Lease {
-		l := must.Get(lock.EnterTurn(dir, one(campaign, 1)))(t)
-		return l
+		return must.Get(lock.EnterTurn(dir, one(campaign, 1)))(t)
 	}
 	idle := turn("a")
 	if !has(t, idle) {

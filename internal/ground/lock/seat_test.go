@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,10 +23,7 @@ func robot(campaign string, capacity int) Holder {
 // entered is a seat in the queue of the robot, or of its commands.
 func entered(t *testing.T, enter func(string, Holder) (*Lease, error), dir string, h Holder) *Lease {
 	t.Helper()
-	l, err := enter(dir, h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(enter(dir, h))(t)
 	t.Cleanup(l.Leave)
 	return l
 }
@@ -33,17 +31,12 @@ func entered(t *testing.T, enter func(string, Holder) (*Lease, error), dir strin
 // Law: what is not a seat's file, whatever it is, names no holder; it is neither followed nor waited for.
 func TestReadOfWhatIsNoSeat(t *testing.T) {
 	dir := t.TempDir()
-	text, err := json.Marshal(robot("lfp", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(robot("lfp", 1)))(t)
 	write := func(text string) func(path string) error {
 		return func(path string) error { return os.WriteFile(path, []byte(text), 0o600) }
 	}
 	sound := filepath.Join(dir, "sound")
-	if err := write(string(text))(sound); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, write(string(text))(sound))
 	for name, put := range map[string]func(path string) error{
 		"missing":   func(string) error { return nil },
 		"a folder":  func(path string) error { return os.Mkdir(path, 0o700) },
@@ -55,9 +48,7 @@ func TestReadOfWhatIsNoSeat(t *testing.T) {
 		"no object": write(`"lfp"`),
 	} {
 		path := filepath.Join(dir, name)
-		if err := put(path); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, put(path))
 		if s := read(path, nil); s.Holder != (Holder{}) || s.path != path || s.Ticket != 0 || s.Waiting {
 			t.Errorf("%s: %+v", name, s)
 		}
@@ -74,9 +65,7 @@ func TestUnusableQueue(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "locks")
 			left := entered(t, EnterTurn, dir, robot("left", 1))
-			if err := errors.Join(left.Try(), left.Begin("left/x/e1")); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, errors.Join(left.Try(), left.Begin("left/x/e1")))
 			left.Leave()
 			waiting := entered(t, Enter, dir, robot("a", 1))
 			for _, key := range []string{"robot", turnOf("robot")} {
@@ -84,9 +73,7 @@ func TestUnusableQueue(t *testing.T) {
 				if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 					t.Fatal(err)
 				}
-				if err := os.Mkdir(path, 0o700); err != nil {
-					t.Fatal(err)
-				}
+				must.Do(t, os.Mkdir(path, 0o700))
 			}
 			_, entering := Enter(dir, robot("b", 1))
 			_, turning := EnterTurn(dir, robot("b", 1))
@@ -123,10 +110,7 @@ func TestSeatIsWritten(t *testing.T) {
 		}
 	}
 	holds("", true)
-	readOnly, err := os.Open(l.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	readOnly := must.Get(os.Open(l.path))(t)
 	own := l.file
 	l.file = readOnly
 	if err := l.Try(); err == nil {
@@ -141,9 +125,7 @@ func TestSeatIsWritten(t *testing.T) {
 	}
 	holds("", true)
 	l.file = own
-	if _, err := l.file.WriteAt([]byte(strings.Repeat("x", 2000)), 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.file.WriteAt([]byte(strings.Repeat("x", 2000)), 0))(t)
 	if err := l.Try(); err != nil {
 		t.Error(err)
 	}
@@ -164,13 +146,9 @@ func TestSeatStaysYoung(t *testing.T) {
 		written bool
 	}{{touchAfter / 2, false}, {touchAfter + time.Minute, true}} {
 		old := time.Now().Add(-10 * touchAfter)
-		if err := os.Chtimes(l.path, old, old); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chtimes(l.path, old, old))
 		l.written = time.Now().Add(-c.ago)
-		if err := l.Check(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, l.Check())
 		info, err := os.Stat(l.path)
 		if err != nil || (time.Since(info.ModTime()) < touchAfter) != c.written {
 			t.Errorf("written %s ago: %v, %v", c.ago, info.ModTime(), err)
@@ -181,9 +159,7 @@ func TestSeatStaysYoung(t *testing.T) {
 // Law: where a device is free, whoever has waited for it before is named, and not those who have it.
 func TestWhoComesFirst(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
-	if err := entered(t, Enter, dir, robot("a", 2)).Try(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, entered(t, Enter, dir, robot("a", 2)).Try())
 	entered(t, Enter, dir, robot("b", 2))
 	var held *HeldError
 	err := entered(t, Enter, dir, robot("c", 2)).Try()
@@ -200,9 +176,7 @@ func TestWhoComesFirst(t *testing.T) {
 func TestReleasedTurn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
 	a, b := entered(t, EnterTurn, dir, robot("a", 1)), entered(t, EnterTurn, dir, robot("b", 1))
-	if err := errors.Join(a.Try(), a.Begin("a/x/e1")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(a.Try(), a.Begin("a/x/e1")))
 	if err := b.Try(); !errors.As(err, new(*HeldError)) {
 		t.Errorf("behind a command: %v", err)
 	}
@@ -246,9 +220,7 @@ func TestAdoptGivesTurns(t *testing.T) {
 func TestAdoptAfterAMove(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "locks")
 	before := entered(t, EnterTurn, dir, robot("a", 1))
-	if err := errors.Join(before.Try(), before.Begin("a/x/e1")); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(before.Try(), before.Begin("a/x/e1")))
 	ticket := before.text.Ticket
 	before.Leave()
 	moved := robot("a", 1)
@@ -276,9 +248,7 @@ func TestFolderIsShared(t *testing.T) {
 		if err != nil || info.Mode()&(fs.ModePerm|os.ModeSticky) != mode {
 			t.Errorf("its mode is %v, %v; want %v", info.Mode(), err, mode)
 		}
-		if err := os.Chmod(dir, 0o750); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.Chmod(dir, 0o750))
 	}
 }
 
@@ -294,9 +264,7 @@ func TestForget(t *testing.T) {
 		h := robot(c.campaign, 9)
 		h.Store = c.store
 		l := entered(t, EnterTurn, dir, h)
-		if err := errors.Join(l.Try(), l.Begin(c.command)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, errors.Join(l.Try(), l.Begin(c.command)))
 		seats[c.command] = l
 	}
 	for command, l := range seats {

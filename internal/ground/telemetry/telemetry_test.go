@@ -24,6 +24,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/campaignd/campaignd/internal/ground/telemetry"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // collector is an OTLP/HTTP collector within the test.
@@ -126,10 +127,7 @@ func setenv(t *testing.T, variables map[string]string) {
 // work does what a program does: a span and an append.
 func work(t *testing.T, name string) {
 	t.Helper()
-	instruments, err := telemetry.NewInstruments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	instruments := must.Get(telemetry.NewInstruments())(t)
 	_, span := telemetry.Start(t.Context(), name)
 	instruments.Appended(t.Context(), 3, time.Millisecond)
 	telemetry.End(span, nil)
@@ -160,10 +158,7 @@ func TestSetupFollowsTheEnvironment(t *testing.T) {
 				variables[name] = strings.Replace(value, "URL", c.url, 1)
 			}
 			setenv(t, variables)
-			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			shutdown := must.Get(telemetry.Setup(t.Context(), "v1.2.3", nil))(t)
 			work(t, "work")
 			if err := shutdown(t.Context()); err != nil {
 				t.Error(err)
@@ -205,14 +200,9 @@ func TestResource(t *testing.T) {
 			c := newCollector(t)
 			setenv(t, test.variables)
 			t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", c.url+"/v1/traces")
-			shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			shutdown := must.Get(telemetry.Setup(t.Context(), "v1.2.3", nil))(t)
 			work(t, "work")
-			if err := shutdown(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, shutdown(t.Context()))
 			for name, want := range test.resource {
 				if got := c.resource[name]; got != want {
 					t.Errorf("%s is %q, want %q", name, got, want)
@@ -313,9 +303,7 @@ func TestTerminalStaysQuiet(t *testing.T) {
 			var stdout, stderr strings.Builder
 			command := exec.CommandContext(t.Context(), os.Args[0])
 			command.Stdout, command.Stderr = &stdout, &stderr
-			if err := command.Run(); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, command.Run())
 			if stderr.Len() > 0 {
 				t.Errorf("written to the terminal: %s", &stderr)
 			}
@@ -333,10 +321,7 @@ func TestTerminalStaysQuiet(t *testing.T) {
 func TestTraceTravelsInEvents(t *testing.T) {
 	c := newCollector(t)
 	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": c.url + "/v1/traces"})
-	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shutdown := must.Get(telemetry.Setup(t.Context(), "v1.2.3", nil))(t)
 	steps := []string{"campaign", "decision", "command", "measurement"}
 	var carried string // an event's Trace
 	for _, name := range steps {
@@ -352,9 +337,7 @@ func TestTraceTravelsInEvents(t *testing.T) {
 		}
 		telemetry.End(span, failure)
 	}
-	if err := shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shutdown(t.Context()))
 	for i, name := range steps {
 		span := c.spans[name]
 		if span == nil {
@@ -401,14 +384,8 @@ func TestInjectAndExtract(t *testing.T) {
 func TestInstruments(t *testing.T) {
 	c := newCollector(t)
 	setenv(t, map[string]string{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": c.url + "/v1/metrics"})
-	shutdown, err := telemetry.Setup(t.Context(), "v1.2.3", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := telemetry.NewInstruments()
-	if err != nil {
-		t.Fatal(err)
-	}
+	shutdown := must.Get(telemetry.Setup(t.Context(), "v1.2.3", nil))(t)
+	m := must.Get(telemetry.NewInstruments())(t)
 	record := func(m *telemetry.Instruments) {
 		ctx := t.Context()
 		m.Appended(ctx, 3, time.Millisecond)
@@ -435,17 +412,12 @@ func TestInstruments(t *testing.T) {
 	}
 	defer stop()
 	// Each number is another one, so that none is reported under the name of its neighbour.
-	stop, err = telemetry.WatchDatabase(func() telemetry.Database {
+	stop = must.Get(telemetry.WatchDatabase(func() telemetry.Database {
 		return telemetry.Database{Held: 11, TakenOver: 12, Lost: 13, Missed: 14, HeartbeatSeconds: 3600,
 			Settled: 15, Resent: 16, LettersAsked: 17, LettersServed: 18, Behind: 7}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	defer stop()
-	if err := shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, shutdown(t.Context()))
 	for name, want := range map[string]int64{
 		"lease.held": 11, "lease.taken_over": 12, "lease.lost": 13, "heartbeat.missed": 14, "append.settled": 15,
 		"append.resent": 16, "letter.asked": 17, "letter.answered": 18,
@@ -526,10 +498,7 @@ func TestInstruments(t *testing.T) {
 
 // What telemetry costs where it is off.
 func BenchmarkOff(b *testing.B) {
-	m, err := telemetry.NewInstruments()
-	if err != nil {
-		b.Fatal(err)
-	}
+	m := must.Get(telemetry.NewInstruments())(b)
 	ctx := context.Background()
 	b.Run("append", func(b *testing.B) {
 		b.ReportAllocs()

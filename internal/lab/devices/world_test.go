@@ -261,10 +261,7 @@ type count struct {
 // more counts what has come since, and returns the commands that hold tickets, and how many
 // campaigns have the device.
 func (c *count) more(t testing.TB) (commands []string, leases int) {
-	for e, err := range events.ReadCampaign(t.Context(), c.log, events.DevicesStream, c.last) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), c.log, events.DevicesStream, c.last)) {
 		payload := must.Get(events.Lab.Decode(e))(t)
 		c.last = e.Sequence
 		var over []events.Sequence

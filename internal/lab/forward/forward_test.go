@@ -51,10 +51,7 @@ func record(t *testing.T, log events.Log, campaign string, n int) {
 // stored is what a log holds, in its order, a line for each event.
 func stored(t *testing.T, log events.Log) (lines []string) {
 	t.Helper()
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		lines = append(lines, fmt.Sprintf("%s %d %s", e.Campaign, e.Sequence, e.Data))
 	}
 	return lines

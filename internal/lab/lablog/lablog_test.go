@@ -21,10 +21,7 @@ import (
 // kindsOf returns the kinds of the events of a log.
 func kindsOf(t *testing.T, log events.Log) (kinds []events.Kind) {
 	t.Helper()
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds
@@ -32,8 +29,7 @@ func kindsOf(t *testing.T, log events.Log) (kinds []events.Kind) {
 
 func storeOf(t *testing.T, l *lablog.Log) events.Store {
 	t.Helper()
-	log := must.Get(l.Store())(t)
-	return log
+	return must.Get(l.Store())(t)
 }
 
 // Law: a lab's log begins once, is held by one process, and a second one is told so.

@@ -317,10 +317,7 @@ func TestEarlierMemory(t *testing.T) {
 		t.Errorf("the stream is begun again: %v", kinds)
 	}
 	w.recorded = nil
-	for e, err := range o.log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, o.log.Read(t.Context(), 0)) {
 		w.recorded = append(w.recorded, e)
 	}
 	w.planner = w.folded()

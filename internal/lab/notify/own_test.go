@@ -97,10 +97,7 @@ func (o *own) SetValuesLazily(_ context.Context, changes ...events.KeyValue) err
 func (o *own) text(t testing.TB) string {
 	t.Helper()
 	var b strings.Builder
-	for e, err := range o.log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, o.log.Read(t.Context(), 0)) {
 		b.WriteString(string(e.Kind) + " " + string(e.Data) + "\n")
 	}
 	var state any
@@ -114,10 +111,7 @@ func (o *own) text(t testing.TB) string {
 // kinds are the kinds of its events.
 func (o *own) kinds(t testing.TB) (kinds []events.Kind) {
 	t.Helper()
-	for e, err := range o.log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, o.log.Read(t.Context(), 0)) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds

@@ -202,6 +202,5 @@ func check(t *rapid.T, key, name, id string, q *asked, entries []told, tried boo
 }
 
 func mustLoad(t testing.TB, zone string) *time.Location {
-	location := must.Get(time.LoadLocation(zone))(t)
-	return location
+	return must.Get(time.LoadLocation(zone))(t)
 }

@@ -88,8 +88,7 @@ func scripts(t *testing.T, anew bool) {
 var monday = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
 func mustTime(t testing.TB, layout, text string) time.Time {
-	at := must.Get(time.Parse(layout, text))(t)
-	return at
+	return must.Get(time.Parse(layout, text))(t)
 }
 
 // world is a lab in virtual time.

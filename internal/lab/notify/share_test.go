@@ -261,10 +261,7 @@ func TestSharedContended(t *testing.T) {
 // kindsIn are the kinds of the events of the stream in a lab's log.
 func kindsIn(t *testing.T, log events.Store) (kinds []events.Kind) {
 	t.Helper()
-	for e, err := range log.ReadCampaign(t.Context(), Stream, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.ReadCampaign(t.Context(), Stream, 0)) {
 		kinds = append(kinds, e.Kind)
 	}
 	return kinds

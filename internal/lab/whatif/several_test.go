@@ -42,8 +42,7 @@ var tradeoff = fmt.Sprintf(several, "{tradeoff: [{maximize: conductivity, worst:
 
 func now(t *testing.T, in whatif.Input) *engine.Core {
 	t.Helper()
-	core := must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
-	return core
+	return must.Get(engine.Load(t.Context(), in.Registry, in.Log, in.Campaign))(t)
 }
 
 // Law: where nothing is otherwise, said with an empty question or with the same bounds and worst values again, a

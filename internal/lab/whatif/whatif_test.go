@@ -80,10 +80,7 @@ func TestFirstOfTurn(t *testing.T) {
 		in := run(t, fmt.Sprintf(electrolyte, "cobol", parallel, "{name: bob, simulated: {accuracy: 2}}"))
 		first := make(map[string]string)
 		core, turns, began, several := engine.NewCore(in.Registry), -1, "", 0
-		for e, err := range events.ReadCampaign(t.Context(), in.Log, in.Campaign, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for e := range must.Each(t, events.ReadCampaign(t.Context(), in.Log, in.Campaign, 0)) {
 			if e.Kind == events.KindDecisionMade {
 				id := events.DecisionID(core.State().Decisions + 1)
 				if over := core.State().Turns; over != turns {
@@ -263,10 +260,7 @@ func TestAtOnce(t *testing.T) {
 func defined(t *testing.T, in whatif.Input, change func(*definition.Campaign)) whatif.Input {
 	t.Helper()
 	log := memlog.New()
-	for e, err := range events.ReadCampaign(t.Context(), in.Log, in.Campaign, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, events.ReadCampaign(t.Context(), in.Log, in.Campaign, 0)) {
 		if e.Kind == events.KindCampaignDefined {
 			payload := must.Get(events.Decode(e))(t)
 			p := payload.(*events.CampaignDefined)

@@ -41,8 +41,7 @@ func judged(tb testing.TB, n, m int, noise float64, seed uint64) pref.Duels {
 		}
 		winners, losers = append(winners, a), append(losers, b)
 	}
-	duels := must.Get(pref.NewDuels(winners, losers, func([]float64) float64 { return noise }))(tb)
-	return duels
+	return must.Get(pref.NewDuels(winners, losers, func([]float64) float64 { return noise }))(tb)
 }
 
 // learned returns the utility's posterior by expectation propagation at hyperparameters of the prior's size.

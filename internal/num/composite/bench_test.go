@@ -13,8 +13,7 @@ import (
 func bind(t testing.TB, text string, arguments ...string) composite.Function {
 	t.Helper()
 	f := must.Get(formula.Parse(text))(t)
-	b := must.Get(f.Bind(arguments))(t)
-	return b
+	return must.Get(f.Bind(arguments))(t)
 }
 
 // BenchmarkLogEI is one evaluation of the noisy expected improvement.

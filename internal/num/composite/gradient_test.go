@@ -13,8 +13,7 @@ import (
 func bind(t *testing.T, text string, arguments ...string) Function {
 	t.Helper()
 	f := must.Get(formula.Parse(text))(t)
-	b := must.Get(f.Bind(arguments))(t)
-	return b
+	return must.Get(f.Bind(arguments))(t)
 }
 
 // Law: the acquisition of a formula under constraints, of members, of quantities modelled by their

@@ -18,8 +18,7 @@ var plain = []Scale{{Spread: 1}, {Spread: 1}}
 
 func mixture(t *testing.T, p Problem, members int) *Mixture {
 	t.Helper()
-	m := must.Get(New(p, members))(t)
-	return m
+	return must.Get(New(p, members))(t)
 }
 
 func near(t *testing.T, what string, got, want, tol float64) {

@@ -17,8 +17,7 @@ import (
 
 func rbf(t *testing.T, lengthscales ...float64) kernel.Kernel {
 	t.Helper()
-	k := must.Get(kernel.New("rbf", lengthscales, 1))(t)
-	return k
+	return must.Get(kernel.New("rbf", lengthscales, 1))(t)
 }
 
 // Without labels the set is the ball: bounds ∓B·√(k(x, x) + jitter), flat, and the MLE is 0.

@@ -93,8 +93,7 @@ func drawProblem(t *rapid.T, most int) problem {
 }
 
 func (p problem) set(t *rapid.T) *Set {
-	s := must.Get(NewSet(p.feedback, p.kernel, p.norm, p.alpha, p.jitter))(t)
-	return s
+	return must.Get(NewSet(p.feedback, p.kernel, p.norm, p.alpha, p.jitter))(t)
 }
 
 func bounds(t *rapid.T, s *Set, x []float64) (lower, upper float64) {

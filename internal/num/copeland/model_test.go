@@ -16,6 +16,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/pairgp"
 	"github.com/campaignd/campaignd/internal/num/qmc"
 	_ "github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // choices returns n comparisons of random points of the unit cube by a person who always prefers
@@ -51,10 +52,7 @@ func bump(x []float64) float64 {
 
 func sobol(t testing.TB, n, d int) [][]float64 {
 	t.Helper()
-	s, err := qmc.NewScrambled(d, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(qmc.NewScrambled(d, 1))(t)
 	return s.Points(n)
 }
 
@@ -63,22 +61,10 @@ func fitted(
 	t testing.TB, c []pairgp.Comparison, measure copeland.Measure,
 ) (*pairgp.Model, copeland.FitResult, *copeland.Model) {
 	t.Helper()
-	fit, err := pairgp.Fit(context.Background(), c, pairgp.FitConfig{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pref, err := pairgp.New(c, fit.Hyper)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := copeland.Fit(context.Background(), pref, copeland.FitConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := copeland.New(pref, measure, res.Hyper())
-	if err != nil {
-		t.Fatal(err)
-	}
+	fit := must.Get(pairgp.Fit(context.Background(), c, pairgp.FitConfig{Seed: 1}))(t)
+	pref := must.Get(pairgp.New(c, fit.Hyper))(t)
+	res := must.Get(copeland.Fit(context.Background(), pref, copeland.FitConfig{}))(t)
+	m := must.Get(copeland.New(pref, measure, res.Hyper()))(t)
 	return pref, res, m
 }
 
@@ -157,18 +143,10 @@ func TestTwoStagesAgainstDirectIntegration(t *testing.T) {
 func TestRebuiltFromItsRecord(t *testing.T) {
 	c := choices(40, 2, 8, bump)
 	pref, res, m := fitted(t, c, copeland.Box{})
-	raw, err := json.Marshal(res)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(json.Marshal(res))(t)
 	var read copeland.FitResult
-	if err := json.Unmarshal(raw, &read); err != nil {
-		t.Fatal(err)
-	}
-	again, err := copeland.New(pref, copeland.Box{}, read.Hyper())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(raw, &read))
+	again := must.Get(copeland.New(pref, copeland.Box{}, read.Hyper()))(t)
 	_, _, third := fitted(t, c, copeland.Box{})
 	x := []float64{0.4, 0.7}
 	s, v := m.NewPredictor().At(x, nil, nil)
@@ -177,11 +155,8 @@ func TestRebuiltFromItsRecord(t *testing.T) {
 			t.Errorf("(%v, %v), want (%v, %v)", s2, v2, s, v)
 		}
 	}
-	warm, err := copeland.Fit(context.Background(), pref, copeland.FitConfig{Warm: &copeland.ModelHyper{
-		Score: res.Score.Hyper, Variance: res.Variance.Hyper}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	warm := must.Get(copeland.Fit(context.Background(), pref, copeland.FitConfig{Warm: &copeland.ModelHyper{
+		Score: res.Score.Hyper, Variance: res.Variance.Hyper}}))(t)
 	if warm.Score.LogMarginal < res.Score.LogMarginal-1e-3 {
 		t.Errorf("warm fit ends at %v, started at %v", warm.Score.LogMarginal, res.Score.LogMarginal)
 	}
@@ -233,14 +208,8 @@ func TestAnyComparisons(t *testing.T) {
 func TestSpread(t *testing.T) {
 	pref, _, _ := fitted(t, choices(30, 2, 8, bump), copeland.Box{})
 	for _, spread := range []copeland.Spread{copeland.Expected, copeland.Total, copeland.Epistemic} {
-		res, err := copeland.Fit(context.Background(), pref, copeland.FitConfig{Spread: spread})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := copeland.New(pref, copeland.Box{}, res.Hyper())
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must.Get(copeland.Fit(context.Background(), pref, copeland.FitConfig{Spread: spread}))(t)
+		m := must.Get(copeland.New(pref, copeland.Box{}, res.Hyper()))(t)
 		prior := pref.Prior()
 		want := map[copeland.Spread]float64{
 			copeland.Expected: prior.Bernoulli, copeland.Total: 0.25, copeland.Epistemic: prior.Variance}[spread]
@@ -261,10 +230,7 @@ func BenchmarkFit(b *testing.B) {
 			pref := benchPreference(b, n)
 			evaluations := 0
 			for b.Loop() {
-				res, err := copeland.Fit(context.Background(), pref, copeland.FitConfig{})
-				if err != nil {
-					b.Fatal(err)
-				}
+				res := must.Get(copeland.Fit(context.Background(), pref, copeland.FitConfig{}))(b)
 				evaluations = res.Score.Evaluations + res.Variance.Evaluations
 			}
 			b.ReportMetric(float64(evaluations), "evaluations")
@@ -277,9 +243,7 @@ func BenchmarkNew(b *testing.B) {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			pref := benchPreference(b, n)
 			for b.Loop() {
-				if _, err := copeland.New(pref, copeland.Box{}, benchHyper); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(copeland.New(pref, copeland.Box{}, benchHyper))(b)
 			}
 		})
 	}
@@ -288,10 +252,7 @@ func BenchmarkNew(b *testing.B) {
 func BenchmarkAtGrad(b *testing.B) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			m, err := copeland.New(benchPreference(b, n), copeland.Box{}, benchHyper)
-			if err != nil {
-				b.Fatal(err)
-			}
+			m := must.Get(copeland.New(benchPreference(b, n), copeland.Box{}, benchHyper))(b)
 			p := m.NewPredictor()
 			x, ds, dv := []float64{.1, .3, .5, .7}, make([]float64, 4), make([]float64, 4)
 			b.ReportAllocs()
@@ -309,10 +270,7 @@ var benchHyper = copeland.ModelHyper{
 }
 
 func benchPreference(b *testing.B, n int) *pairgp.Model {
-	pref, err := pairgp.New(choices(n, 4, 1, bump),
-		pairgp.Hyper{Lengthscales: []float64{0.5, 0.7, 0.9, 1.2}, OutputScale: 10, Mean: -3.5, AlphaEps: 0.01})
-	if err != nil {
-		b.Fatal(err)
-	}
+	pref := must.Get(pairgp.New(choices(n, 4, 1, bump),
+		pairgp.Hyper{Lengthscales: []float64{0.5, 0.7, 0.9, 1.2}, OutputScale: 10, Mean: -3.5, AlphaEps: 0.01}))(b)
 	return pref
 }

@@ -23,8 +23,7 @@ func benchTask(b *testing.B, n int) *Task {
 		values[i] = 1.5*random.Float64() - 0.5
 	}
 	k := must.Get(kernel.New("matern52", []float64{0.2, 0.2}, 1))(b)
-	task := must.Get(RidgeTask(k, points, at, values, 5))(b)
-	return task
+	return must.Get(RidgeTask(k, points, at, values, 5))(b)
 }
 
 // One step within a round: take an answer in, find the next pair. Nothing is eliminated.

@@ -47,8 +47,7 @@ func tradeoffOf(t testing.TB, noise float64) Tradeoff {
 
 func mustNoisy(t testing.TB, tradeoff Tradeoff) *Noisy {
 	t.Helper()
-	n := must.Get(NewNoisy(tradeoff))(t)
-	return n
+	return must.Get(NewNoisy(tradeoff))(t)
 }
 
 // improvement is the definition: all quantities are drawn at what was tried and at x together, and x improves the hypervolume of the

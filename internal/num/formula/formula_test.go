@@ -2,6 +2,7 @@ package formula
 
 import (
 	"errors"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"strings"
@@ -231,10 +232,7 @@ func TestValue(t *testing.T) {
 		"a > 0 ? 1 : n":            1,
 		"reference_ < 1 ? 1 : a*0": 0,
 	} {
-		b, err := parse(t, text).Bind(append(arguments, "reference_"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(parse(t, text).Bind(append(arguments, "reference_")))(t)
 		if got := b.Value(append(values, 5)); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s = %v, want %v", text, got, want)
 		}
@@ -283,18 +281,12 @@ func TestAffine(t *testing.T) {
 		"a*b": false, "p/a": false, "a > 1 ? a : b": false, "abs(a)": false, "max(a, b)": false, "p^a": false, "a^p": false,
 		"a*a": false, "7": true, "(a/p)*b": false, "p < a ? a : b": false, "-a*b": false,
 	} {
-		b, err := parse(t, text).Bind([]string{"a", "b", "p"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(parse(t, text).Bind([]string{"a", "b", "p"}))(t)
 		if got := b.Affine([]bool{true, true, false}); got != want {
 			t.Errorf("%s is affine in a and b: %v", text, got)
 		}
 	}
-	b, err := parse(t, "a*p").Bind([]string{"z", "a", "p"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(parse(t, "a*p").Bind([]string{"z", "a", "p"}))(t)
 	if b.Uses(0) || !b.Uses(1) || !b.Uses(2) {
 		t.Error("it does not use a and p alone")
 	}
@@ -310,10 +302,7 @@ func TestInline(t *testing.T) {
 	if got := whole.Names(); !slices.Equal(got, []string{"cost", "s", "other"}) {
 		t.Fatalf("it is of %v", got)
 	}
-	bound, err := whole.Bind([]string{"s", "cost", "other"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	bound := must.Get(whole.Bind([]string{"s", "cost", "other"}))(t)
 	if got, want := bound.Value([]float64{2, 3, 5}), (3.0+63)*63-5; got != want {
 		t.Errorf("%s is %v, want %v", whole, got, want)
 	}

@@ -23,14 +23,12 @@ func mustFamily(t interface {
 	Fatal(...any)
 }, name string) kernel.Family {
 	t.Helper()
-	f := must.Get(kernel.ParseFamily(name))(t)
-	return f
+	return must.Get(kernel.ParseFamily(name))(t)
 }
 
 func mustFit(t testing.TB, data Data, cfg FitConfig) FitResult {
 	t.Helper()
-	r := must.Get(Fit(context.Background(), data, cfg))(t)
-	return r
+	return must.Get(Fit(context.Background(), data, cfg))(t)
 }
 
 // TestFitIsAMaximum: the gradient that Fit searches with is that of the log posterior, by finite

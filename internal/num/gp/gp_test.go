@@ -209,8 +209,7 @@ func TestGradients(t *testing.T) {
 				default:
 					hp.Mean += step
 				}
-				v := must.Get(LogMarginal(p.data, p.name, hp, nil))(t)
-				return v
+				return must.Get(LogMarginal(p.data, p.name, hp, nil))(t)
 			}
 			if fd := (at(h) - at(-h)) / (2 * h); math.Abs(grad[j]-fd) > 1e-5*(1+math.Abs(fd))+1e-7*math.Abs(lml) { // the last: rounding
 				t.Fatalf("∂lml/∂θ_%d = %v, finite difference %v", j, grad[j], fd)

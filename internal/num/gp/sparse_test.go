@@ -32,8 +32,7 @@ var unevenHyper = Hyper{Lengthscales: []float64{.4, .5, .7}, OutputScale: 1.5, N
 func built(t *testing.T, data Data, rows, inducing int) *GP {
 	t.Helper()
 	k := must.Get(unevenHyper.kernel("matern52", 3))(t)
-	g := must.Get(build(t.Context(), data, k, unevenHyper, rows, inducing))(t)
-	return g
+	return must.Get(build(t.Context(), data, k, unevenHyper, rows, inducing))(t)
 }
 
 // With every row an inducing point the approximation is the exact posterior, whatever is asked of it: also

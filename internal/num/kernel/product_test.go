@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"pgregory.net/rapid"
 )
 
@@ -24,10 +25,7 @@ func TestDownsamplingIsTheFormula(t *testing.T) {
 		}
 		p.X[0][d] = 1
 		p.x = append(p.x, fidelity.Draw(t, "s"))
-		k, err := Downsampling("rbf", p.l, p.s2, c, delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(Downsampling("rbf", p.l, p.s2, c, delta))(t)
 		checkKernel(t, k, func(x, y []float64) float64 {
 			s := math.Pow(1-x[d], 1+delta) * math.Pow(1-y[d], 1+delta)
 			return formula("rbf", x[:d], y[:d], p.l, p.s2) * (c + s)
@@ -37,10 +35,7 @@ func TestDownsamplingIsTheFormula(t *testing.T) {
 
 // Law: at the target, where a power with a real exponent ends, all stays finite, and so it does beyond by rounding.
 func TestDownsamplingAtTheTarget(t *testing.T) {
-	k, err := Downsampling("rbf", []float64{1}, 2, 0.5, 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(Downsampling("rbf", []float64{1}, 2, 0.5, 0.3))(t)
 	grad := []float64{9, 9}
 	for _, s := range []float64{1, 1 + 1e-16, 1 + 1e-9} {
 		if v := k.Diag([]float64{0.2, s}, grad); v != 1 || grad[0] != 0 || grad[1] != 0 {
@@ -63,10 +58,7 @@ func TestCoregionalIsTheFormula(t *testing.T) {
 			p.X[i] = append(p.X[i], float64(source.Draw(t, "t")))
 		}
 		p.x = append(p.x, float64(source.Draw(t, "t")))
-		k, err := Coregional("rbf", p.l, B)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := must.Get(Coregional("rbf", p.l, B))(t)
 		checkKernel(t, k, func(x, y []float64) float64 {
 			// Rounded, since the differences move it a little.
 			return B[int(math.Round(x[d]))][int(math.Round(y[d]))] * formula("rbf", x[:d], y[:d], p.l, 1)
@@ -90,10 +82,7 @@ func TestProductSettings(t *testing.T) {
 			t.Errorf("B = %v: %v", B, err)
 		}
 	}
-	k, err := Coregional("rbf", l, [][]float64{{1, 0.2}, {0.2, 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(Coregional("rbf", l, [][]float64{{1, 0.2}, {0.2, 1}}))(t)
 	if _, ok := FamilyOf(k); ok {
 		t.Error("it is not a stationary kernel")
 	}
@@ -112,14 +101,8 @@ func TestProductSettings(t *testing.T) {
 // Law: a kernel whose source stands among the coordinates is that of the coordinates in order, with the source last; its
 // derivatives are those of central differences.
 func TestAmong(t *testing.T) {
-	fidelities, err := Downsampling("rbf", []float64{0.4, 0.7}, 1.3, 0.8, 0.5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	between, err := Coregional("rbf", []float64{0.4, 0.7}, [][]float64{{1, 0.5}, {0.5, 2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	fidelities := must.Get(Downsampling("rbf", []float64{0.4, 0.7}, 1.3, 0.8, 0.5))(t)
+	between := must.Get(Coregional("rbf", []float64{0.4, 0.7}, [][]float64{{1, 0.5}, {0.5, 2}}))(t)
 	for name, c := range map[string]struct {
 		of   Kernel
 		at   Place

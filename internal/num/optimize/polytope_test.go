@@ -16,8 +16,7 @@ var inf = math.Inf(1)
 
 func mustRegion(t testing.TB, p Polytope) *Region {
 	t.Helper()
-	r := must.Get(NewRegion(p))(t)
-	return r
+	return must.Get(NewRegion(p))(t)
 }
 
 func constant(n int, v float64) []float64 {

@@ -49,8 +49,7 @@ var testHyper = Hyper{Lengthscales: []float64{0.5, 0.9}, OutputScale: 8, Mean: -
 
 func mustNew(t testing.TB, c []Comparison, h Hyper) *Model {
 	t.Helper()
-	m := must.Get(New(c, h))(t)
-	return m
+	return must.Get(New(c, h))(t)
 }
 
 // The law of the package: what is believed about (x, x') is what is believed about (x', x) seen

@@ -45,13 +45,11 @@ func synthetic(tb testing.TB, n, d int, seed uint64) Duels {
 		}
 		winners, losers = append(winners, x), append(losers, y)
 	}
-	duels := must.Get(NewDuels(winners, losers, func([]float64) float64 { return variance }))(tb)
-	return duels
+	return must.Get(NewDuels(winners, losers, func([]float64) float64 { return variance }))(tb)
 }
 
 func benchKernel(b testing.TB) kernel.Kernel {
-	k := must.Get(kernel.New("rbf", []float64{.3, .4, .5, .6}, 1))(b)
-	return k
+	return must.Get(kernel.New("rbf", []float64{.3, .4, .5, .6}, 1))(b)
 }
 
 func BenchmarkLaplace(b *testing.B) {

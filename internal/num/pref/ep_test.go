@@ -152,8 +152,7 @@ func mustKernel(t testing.TB, d int, lengthscale float64) kernel.Kernel {
 	for j := range ell {
 		ell[j] = lengthscale
 	}
-	k := must.Get(kernel.New("rbf", ell, 1))(t)
-	return k
+	return must.Get(kernel.New("rbf", ell, 1))(t)
 }
 
 // Oracle j to 1e-8: the sites, the marginals, the log evidence and the predictions; and the

@@ -38,8 +38,7 @@ func TestEvidenceGradient(t *testing.T) {
 				} else {
 					q.OutputScale *= math.Exp(step)
 				}
-				v := must.Get(LogEvidence(ctx, p.duels, p.link, p.name, q, nil))(t)
-				return v
+				return must.Get(LogEvidence(ctx, p.duels, p.link, p.name, q, nil))(t)
 			}
 			if diff := (at(h) - at(-h)) / (2 * h); !agree(grad[j], diff, 1e-5) {
 				t.Fatalf("∂ log evidence/∂θ_%d = %v, finite difference %v", j, grad[j], diff)
@@ -50,8 +49,7 @@ func TestEvidenceGradient(t *testing.T) {
 
 func mustFit(t *testing.T, duels Duels, cfg FitConfig) FitResult {
 	t.Helper()
-	res := must.Get(Fit(ctx, duels, cfg))(t)
-	return res
+	return must.Get(Fit(ctx, duels, cfg))(t)
 }
 
 // TestFitIsTheMaximum: no lengthscale on a grid over the bounds has a higher evidence, under both

@@ -140,8 +140,7 @@ func unitCube(t testing.TB, d int) *optimize.Region {
 	for j := range upper {
 		upper[j] = 1
 	}
-	r := must.Get(optimize.NewRegion(optimize.Box(lower, upper)))(t)
-	return r
+	return must.Get(optimize.NewRegion(optimize.Box(lower, upper)))(t)
 }
 
 // pair is −RAEUBO of the two designs in one vector of 2d coordinates; α = 0 makes it −EUBO.

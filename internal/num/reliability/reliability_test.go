@@ -48,8 +48,7 @@ func TestOracle(t *testing.T) {
 		}
 	}
 	number := func(s string) float64 {
-		h := must.Get(strconv.ParseFloat(s, 64))(t)
-		return h
+		return must.Get(strconv.ParseFloat(s, 64))(t)
 	}
 	for h, v := range want.NegLOO {
 		got, _ := LeaveOneOut(in.Anchors, number(h))

@@ -90,8 +90,7 @@ func TestOracle(t *testing.T) {
 func explain(t testing.TB, g *gp.GP, X [][]float64, cfg Config, points [][]float64, beta float64) []Explanation {
 	t.Helper()
 	e := must.Get(New(g, X, cfg))(t)
-	out := must.Get(e.Explain(context.Background(), points, beta))(t)
-	return out
+	return must.Get(e.Explain(context.Background(), points, beta))(t)
 }
 
 func synthetic(n, d int, seed uint64, f func(x []float64) float64) gp.Data {
@@ -109,8 +108,7 @@ func synthetic(n, d int, seed uint64, f func(x []float64) float64) gp.Data {
 
 func model(t testing.TB, data gp.Data, name string, lengthscales ...float64) *gp.GP {
 	t.Helper()
-	g := must.Get(gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.01}))(t)
-	return g
+	return must.Get(gp.New(data, name, gp.Hyper{Lengthscales: lengthscales, OutputScale: 1, Noise: 0.01}))(t)
 }
 
 // byPermutations is the definition of a Shapley value: the average over all orders in which the

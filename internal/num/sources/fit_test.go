@@ -103,8 +103,7 @@ func TestEvidenceGradient(t *testing.T) {
 		default:
 			h.Mean += step
 		}
-		v := must.Get(h.LogMarginal(ctx, data, nil))(t)
-		return v
+		return must.Get(h.LogMarginal(ctx, data, nil))(t)
 	})
 
 	data = cut(30, 2)
@@ -117,8 +116,7 @@ func TestEvidenceGradient(t *testing.T) {
 		} else {
 			*[]*float64{&h.Lengthscales[0], &h.Lengthscales[1], &h.OutputScale, &h.C, &h.Delta, &h.Noise}[j] *= math.Exp(step)
 		}
-		v := must.Get(h.LogMarginal(ctx, data, nil))(t)
-		return v
+		return must.Get(h.LogMarginal(ctx, data, nil))(t)
 	})
 }
 

@@ -133,8 +133,7 @@ func fittedTo(t *testing.T, def definition.Campaign, results []result) *quantity
 	}
 	fit := must.Get(p.Fit(t.Context(), def.Seed))(t)
 	apply(&events.ModelFitted{Model: events.ModelObjective, Objective: &fit})
-	m := must.Get(p.Model(t.Context()))(t)
-	return m
+	return must.Get(p.Model(t.Context()))(t)
 }
 
 // Law: of what a model was not shown, some nine tenths lie within the intervals of 95 % that people are told, fewer

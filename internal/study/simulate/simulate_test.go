@@ -18,6 +18,7 @@ import (
 	"github.com/campaignd/campaignd/internal/study/simulate"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const small = `name: small
@@ -37,19 +38,12 @@ func newStudy(t testing.TB, text string, out simulate.Environment) *simulate.Stu
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := simulate.New(t.Context(), file, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return must.Get(simulate.New(t.Context(), file, out))(t)
 }
 
 func open(t testing.TB, folder string) *simulate.Results {
 	t.Helper()
-	r, err := simulate.OpenResults(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(simulate.OpenResults(folder))(t)
 	t.Cleanup(func() { _ = r.Close() })
 	return r
 }
@@ -59,26 +53,20 @@ func tables(t testing.TB, s *simulate.Study, r *simulate.Results) string {
 	t.Helper()
 	var b bytes.Buffer
 	summary := s.Summarize(r)
-	if err := errors.Join(summary.WriteExperiments(&b), summary.WriteSummary(&b)); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(summary.WriteExperiments(&b), summary.WriteSummary(&b)))
 	return b.String()
 }
 
 func runAll(t testing.TB, s *simulate.Study, folder string, workers int) (ran int, csv string) {
 	t.Helper()
 	r := open(t, folder)
-	if err := s.Run(t.Context(), simulate.Run{
+	must.Do(t, s.Run(t.Context(), simulate.Run{
 		Results:  r,
 		Workers:  workers,
 		Finished: func(simulate.Unit) { ran++ },
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	csv = tables(t, s, r)
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	return ran, csv
 }
 
@@ -114,18 +102,11 @@ func TestResume(t *testing.T) {
 	if !errors.Is(err, killed) {
 		t.Fatalf("the run ended with %v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	// The power fails in the middle of the last line.
 	path := filepath.Join(folder, "results.jsonl")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data[:len(data)-20], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
+	must.Do(t, os.WriteFile(path, data[:len(data)-20], 0o600))
 	ran, again := runAll(t, s, folder, 2)
 	if ran != 6-(finished-1) {
 		t.Errorf("ran %d campaigns anew after %d, want those that were missing and the one that was cut off",
@@ -137,10 +118,7 @@ func TestResume(t *testing.T) {
 	if ran, _ := runAll(t, s, folder, 2); ran != 0 {
 		t.Errorf("a finished study ran %d campaigns", ran)
 	}
-	data, err = os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data = must.Get(os.ReadFile(path))(t)
 	if n := bytes.Count(data, []byte("\n")); n != 6 {
 		t.Errorf("%d lines of results, want 6", n)
 	}
@@ -173,9 +151,7 @@ func TestChange(t *testing.T) {
 func TestDamagedResults(t *testing.T) {
 	folder := t.TempDir()
 	text := `{"key":"a","course":[]}` + "\nnonsense\n" + `{"key":"b","course":[]}` + "\n"
-	if err := os.WriteFile(filepath.Join(folder, "results.jsonl"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(folder, "results.jsonl"), []byte(text), 0o600))
 	if _, err := simulate.OpenResults(folder); err == nil || !strings.Contains(err.Error(), "results.jsonl:2: ") {
 		t.Errorf("%v", err)
 	}
@@ -188,9 +164,7 @@ func TestOneProcess(t *testing.T) {
 	if _, err := simulate.OpenResults(folder); !errors.Is(err, simulate.ErrInUse) {
 		t.Errorf("%v", err)
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close())
 	open(t, folder)
 }
 
@@ -371,24 +345,16 @@ const rows = `x,y
 // is against the best of them, and experts rank by them.
 func TestTable(t *testing.T) {
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	file, err := studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(`name: table
+	must.Do(t, os.WriteFile(filepath.Join(folder, "rows.csv"), []byte(rows), 0o600))
+	file := must.Get(studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(`name: table
 seeds: 2
 experiments: 5
 tasks:
   - {table: rows.csv, parameters: [{name: x, min: 0, max: 1}], objective: {name: y, unit: V, goal: maximize}}
 policies: {vanilla: {next: lcb}, cobol: {next: lcb, trust: cobol}}
 experts: {good: [{simulated: {accuracy: 2}}]}
-`), studyfile.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := simulate.New(t.Context(), file, simulate.Environment{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`), studyfile.Options{}))(t)
+	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 	truth := s.Tasks[0].Truth
 	if truth.Best != 7 || truth.Worst != 0.5 {
 		t.Errorf("from %g to %g", truth.Worst, truth.Best)
@@ -414,14 +380,9 @@ const pastSeed = 6
 // past runs a campaign with an expert into a log.
 func past(t testing.TB) (simulate.Environment, *memlog.Log) {
 	t.Helper()
-	def, err := studytest.Define("branin", pastSeed, 9, studytest.WithExpert(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	def := must.Get(studytest.Define("branin", pastSeed, 9, studytest.WithExpert(1)))(t)
 	log := memlog.New()
-	if _, err := studytest.Simulate(t.Context(), log, def); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(studytest.Simulate(t.Context(), log, def))(t)
 	return simulate.Environment{OpenStore: func(context.Context, string, string) (events.Log, string, func() error, error) {
 		return log, "branin", func() error { return nil }, nil
 	}}, log
@@ -483,10 +444,7 @@ func TestSurrogateOptimum(t *testing.T) {
 		for j := range 40 {
 			p := definition.Point{"x1": definition.Number(-5 + 15*float64(i)/39),
 				"x2": definition.Number(15 * float64(j) / 39)}
-			v, err := truth.Value(p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			v := must.Get(truth.Value(p))(t)
 			if slack := 1e-6 * truth.Regret(truth.Worst); truth.Regret(v) < -slack ||
 				truth.Regret(v) > truth.Regret(truth.Worst)+slack {
 				t.Fatalf("%v has %g, outside %g to %g", p, v, truth.Best, truth.Worst)

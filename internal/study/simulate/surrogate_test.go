@@ -46,8 +46,7 @@ tasks:
     objective: {name: y, unit: V, goal: maximize}
     anchors: [{a: 1, b: 2}, {a: 0.5, b: 1}]
 `+further), studyfile.Options{}))(t)
-	s := must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
-	return s
+	return must.Get(simulate.New(t.Context(), file, simulate.Environment{}))(t)
 }
 
 const lcbOnly = "policies: {lcb: {next: lcb}}\n"

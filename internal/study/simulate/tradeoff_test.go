@@ -20,8 +20,7 @@ import (
 func read(t *testing.T, folder, text string) *Study {
 	t.Helper()
 	file := must.Get(studyfile.Parse(filepath.Join(folder, "study.yaml"), []byte(text), studyfile.Options{}))(t)
-	s := must.Get(New(t.Context(), file, Environment{}))(t)
-	return s
+	return must.Get(New(t.Context(), file, Environment{}))(t)
 }
 
 // grid is a table of whole numbers, so that hypervolumes can be counted: strength is

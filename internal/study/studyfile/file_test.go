@@ -11,6 +11,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
 	"github.com/campaignd/campaignd/internal/study/studyfile"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/policies/cobol"
 	"github.com/campaignd/campaignd/policies/duel"
 )
@@ -34,10 +35,7 @@ func TestExamples(t *testing.T) {
 // before.
 func TestComparedCampaignsBeginAlike(t *testing.T) {
 	for _, name := range []string{"worth-asking", "weights", "tails"} {
-		f, err := studyfile.Read("../../../examples/studies/"+name+".yaml", studyfile.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(studyfile.Read("../../../examples/studies/"+name+".yaml", studyfile.Options{}))(t)
 		for i := range f.Tasks {
 			task := &f.Tasks[i]
 			for j := range f.Arms {
@@ -67,21 +65,13 @@ sizes:
 
 func parse(t *testing.T, text string, options studyfile.Options) *studyfile.File {
 	t.Helper()
-	f, err := studyfile.Parse("test.yaml", []byte(text), options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must.Get(studyfile.Parse("test.yaml", []byte(text), options))(t)
 }
 
 // sections are those of a campaign on a test problem.
 func sections(t *testing.T, function string) *yamltree.Node {
 	t.Helper()
-	n, err := studyfile.FunctionSections(function)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return must.Get(studyfile.FunctionSections(function))(t)
 }
 
 func arms(f *studyfile.File) string {
@@ -215,10 +205,7 @@ experts: {good: [{simulated:}], sloppy: [{simulated: {unsure_rate: 0.5}}]}
 			t.Fatal(faults)
 		}
 		e := def.Experts[0]
-		settings, err := humansim.SettingsOf(e)
-		if err != nil {
-			t.Fatal(err)
-		}
+		settings := must.Get(humansim.SettingsOf(e))(t)
 		if e.Channel.Name != humansim.Name || *settings.Accuracy != 1 || settings.UnsureRate != unsure ||
 			e.AnswerWithin != 0 || !*def.Initial.Balanced {
 			t.Errorf("%+v", e)
@@ -415,9 +402,7 @@ experts:
 			t.Fatal(faults)
 		}
 		var rule duel.UCB
-		if err := def.Policy.Duel.Decode(&rule); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, def.Policy.Duel.Decode(&rule))
 		if x1, _ := def.Experts[0].Anchors[0]["x1"].Float(); *rule.Beta != c.beta || x1 != c.x1 ||
 			len(def.Experts[0].Anchors) != 1 {
 			t.Errorf("%+v: β = %g, anchors %v", c, *rule.Beta, def.Experts[0].Anchors)
@@ -471,9 +456,6 @@ experts: {ada: [{simulated: {anchored: true}}]}
 
 func accuracy(t *testing.T, e definition.Expert) float64 {
 	t.Helper()
-	settings, err := humansim.SettingsOf(e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	settings := must.Get(humansim.SettingsOf(e))(t)
 	return *settings.Accuracy
 }

@@ -1,6 +1,7 @@
 package architecture
 
 import (
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -57,7 +58,7 @@ func TestRemediesSaySomething(t *testing.T) {
 			t.Errorf("%s: %q says nothing by itself", at, text)
 		}
 	}
-	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+	must.Do(t, filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -97,10 +98,7 @@ func TestRemediesSaySomething(t *testing.T) {
 			return true
 		})
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if found < 80 {
 		t.Errorf("%d remedies were looked at", found)
 	}

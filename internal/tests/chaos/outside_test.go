@@ -257,8 +257,7 @@ func (y *try) open() {
 
 // core is the campaign as it stands.
 func (y *try) core() *engine.Core {
-	core := must.Get(engine.Load(y.ctx, builtin.Registry(), y.log, "outside"))(y.t)
-	return core
+	return must.Get(engine.Load(y.ctx, builtin.Registry(), y.log, "outside"))(y.t)
 }
 
 func (y *try) submit(r engine.Request) {

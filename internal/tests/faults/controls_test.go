@@ -58,8 +58,7 @@ func mustLose(t *testing.T, s setting, trials ...fault) {
 // self is this program.
 func self(t *testing.T) string {
 	t.Helper()
-	program := must.Get(os.Executable())(t)
-	return program
+	return must.Get(os.Executable())(t)
 }
 
 // edit takes a part of the program away. The file is one of the log, or of another folder by

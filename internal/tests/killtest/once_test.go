@@ -418,10 +418,7 @@ func (c *callers) count() map[string]int {
 func (c *callers) countIn(address string, counts map[string]int) {
 	log := must.Get(store.Open(address, store.Options{ReadOnly: true}))(c.t)
 	defer log.Close()
-	for e, err := range log.Read(c.t.Context(), 0) {
-		if err != nil {
-			c.t.Fatal(err)
-		}
+	for e := range must.Each(c.t, log.Read(c.t.Context(), 0)) {
 		switch e.Kind {
 		case events.KindCampaignDefined:
 			counts[e.Campaign]++

@@ -2,6 +2,8 @@
 // that a test has nothing else to say about.
 package must
 
+import "iter"
+
 // TB is as much of a test as is needed: of package testing, or of a property.
 type TB interface {
 	Helper()
@@ -31,5 +33,18 @@ func Get2[T, U any](first T, second U, err error) func(TB) (T, U) {
 		t.Helper()
 		Do(t, err)
 		return first, second
+	}
+}
+
+// Each gives what a sequence yields, and ends the test at its first error.
+func Each[T any](t TB, all iter.Seq2[T, error]) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		t.Helper()
+		for value, err := range all {
+			Do(t, err)
+			if !yield(value) {
+				return
+			}
+		}
 	}
 }

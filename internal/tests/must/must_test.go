@@ -2,6 +2,7 @@ package must_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/campaignd/campaignd/internal/tests/must"
@@ -26,5 +27,28 @@ func TestMust(t *testing.T) {
 		if err == nil && x.with != nil || err != nil && (len(x.with) != 3 || x.with[0] != any(err)) {
 			t.Errorf("%v: it ended with %v", err, x.with)
 		}
+	}
+}
+
+// Law: a sequence gives its values in their order, as far as they are wanted, and ends the test where
+// one is an error.
+func TestEach(t *testing.T) {
+	broken := errors.New("it breaks off")
+	all := func(yield func(int, error) bool) {
+		_ = yield(1, nil) && yield(2, nil) && yield(0, broken)
+	}
+	var x ended
+	var values []int
+	for value := range must.Each(&x, all) {
+		values = append(values, value)
+	}
+	if !slices.Equal(values, []int{1, 2, 0}) || len(x.with) != 1 || x.with[0] != any(broken) {
+		t.Errorf("it gave %v and ended with %v", values, x.with)
+	}
+	for range must.Each(&x, all) {
+		break
+	}
+	if len(x.with) != 1 {
+		t.Errorf("it went on to the end: %v", x.with)
 	}
 }

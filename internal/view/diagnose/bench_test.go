@@ -197,7 +197,6 @@ func electrolyte(t testing.TB, seed uint64) (definition.Campaign, func(definitio
 			Parameters: task.Parameters,
 			Objective:  task.Objective,
 		}, func(p definition.Point) float64 {
-			y := must.Get(task.Value(p))(t)
-			return y
+			return must.Get(task.Value(p))(t)
 		}
 }

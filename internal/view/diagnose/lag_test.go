@@ -43,8 +43,7 @@ func (c lagSeries) evidence(t *testing.T, seed uint64) (evidence float64, compar
 		for i, par := range task.Parameters {
 			p[par.Name] = definition.Number(*par.Min + u[i]*(*par.Max-*par.Min))
 		}
-		y := must.Get(task.Value(p))(t)
-		return y
+		return must.Get(task.Value(p))(t)
 	}
 	anywhere := func() []float64 {
 		u := make([]float64, len(task.Parameters))

@@ -70,8 +70,7 @@ func measuring(t *testing.T, source string, n int, gives func(salt, noise float6
 		}
 	}
 	read := must.Get(core.Read(t.Context()))(t)
-	v := must.Get(read.View(t.Context()))(t)
-	return v
+	return must.Get(read.View(t.Context()))(t)
 }
 
 // Law: the Brier score is the mean square of what the other compositions say of a

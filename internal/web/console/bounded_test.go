@@ -49,10 +49,7 @@ type given struct {
 func (s *site) bestByHand(c *lab.Campaign, maximize bool) (ids []string, experiments []given) {
 	s.t.Helper()
 	log := must.Get(c.Log())(s.t)
-	for e, err := range events.ReadCampaign(s.t.Context(), log, c.Name(), 0) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+	for e := range must.Each(s.t, events.ReadCampaign(s.t.Context(), log, c.Name(), 0)) {
 		payload := must.Get(events.Decode(e))(s.t)
 		switch p := payload.(type) {
 		case *events.ExperimentRequested:

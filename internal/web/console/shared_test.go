@@ -41,10 +41,7 @@ func TestSharedAnswers(t *testing.T) {
 	three := openIn(t, t.TempDir(), database+"&application_name=three", time.Hour, t.Logf)
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		var left []string
-		for kv, err := range log.Values(t.Context(), "console/answer/") {
-			if err != nil {
-				t.Fatal(err)
-			}
+		for kv := range must.Each(t, log.Values(t.Context(), "console/answer/")) {
 			left = append(left, kv.Key)
 		}
 		if slices.Equal(left, []string{"console/answer/q4"}) {

@@ -318,8 +318,7 @@ func TestConnectionsOfOneAddress(t *testing.T) {
 	got := func(addresses ...string) net.Conn {
 		t.Helper()
 		all = addresses
-		c := must.Get(listener.Accept())(t)
-		return c
+		return must.Get(listener.Accept())(t)
 	}
 	is := func(c net.Conn, address string) {
 		t.Helper()

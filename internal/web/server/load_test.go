@@ -451,10 +451,7 @@ func (g *loaded) lost() (lost []acknowledged) {
 	recorded := make(map[acknowledged]int)
 	for _, c := range l.Campaigns() {
 		log := must.Get(c.Log())(g.t)
-		for e, err := range events.ReadCampaign(context.Background(), log, c.Name(), 0) {
-			if err != nil {
-				g.t.Fatal(err)
-			}
+		for e := range must.Each(g.t, events.ReadCampaign(context.Background(), log, c.Name(), 0)) {
 			payload := must.Get(events.Decode(e))(g.t)
 			switch p := payload.(type) {
 			case *events.QuestionAnswered:

@@ -140,10 +140,7 @@ func TestFollowedThroughACut(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
 	next := uint64(1)
-	for e, err := range remote.Log().Follow(ctx, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, remote.Log().Follow(ctx, 0)) {
 		if uint64(e.Sequence) != next {
 			t.Fatalf("event %d follows event %d", e.Sequence, next-1)
 		}

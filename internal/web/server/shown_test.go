@@ -152,10 +152,7 @@ func begun(t *testing.T, name string) (all []events.Event) {
 	}
 	log := memlog.New()
 	must.Get(studytest.Simulate(t.Context(), log, def))(t)
-	for e, err := range log.Read(t.Context(), 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for e := range must.Each(t, log.Read(t.Context(), 0)) {
 		// How often the loop looks at the clock goes with its goroutines.
 		e.Time = study.Epoch.Add(time.Duration(len(all)) * time.Second)
 		all = append(all, e)

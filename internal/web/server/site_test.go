@@ -110,8 +110,7 @@ func newSiteOf(t *testing.T, servers int) *site {
 
 func listen(t *testing.T, address string) net.Listener {
 	t.Helper()
-	l := must.Get(net.Listen("tcp", address))(t)
-	return l
+	return must.Get(net.Listen("tcp", address))(t)
 }
 
 // farm reports whether there are several servers.

@@ -17,14 +17,12 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The messages shown in the documentation are messages of the protocol.
 func TestDocumentation(t *testing.T) {
-	text, err := os.ReadFile("../../../../docs/process-instrument.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("../../../../docs/process-instrument.md"))(t)
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		if request, ok := strings.CutPrefix(line, "→ "); ok {
@@ -191,17 +189,11 @@ func TestLongestLinesCanBeRecorded(t *testing.T) {
 		`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{"name":"z","unit":"%s","value":1}]}}}`,
 	} {
 		line := []byte(strings.Replace(form, "%s", strings.Repeat("<", program.MaxLine-len(form)), 1))
-		r, err := DecodeReply(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(DecodeReply(line))(t)
 		canBeRecorded(t, line, r.Result(definition.Point{"salt": definition.Number(0)}))
 	}
 	many := []byte(`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{}` + strings.Repeat(",{}", 100_000) + `]}}}`)
-	r, err := DecodeReply(many)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(DecodeReply(many))(t)
 	canBeRecorded(t, many, r.Result(definition.Point{"salt": definition.Number(0)}))
 }
 
