@@ -133,9 +133,9 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.NoteAdded:
 		s.Notes = append(s.Notes, Note{Text: p.Text, About: p.About, Actor: e.Actor, Time: e.Time})
 	case *events.FileAttached:
-		return s.attach(e, p)
+		return attach(s, e, p)
 	case *events.FileWithdrawn:
-		return s.withdrawFile(p)
+		return withdrawFile(s, p)
 
 	case *events.ExperimentRequested:
 		return s.request(e, p)
@@ -145,9 +145,9 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return s.applyQuestion(e, payload)
 
 	case *events.RegionExcluded:
-		return s.exclude(e, p)
+		return exclude(s, e, p)
 	case *events.RegionAllowed:
-		return s.allow(p)
+		return allow(s, p)
 
 	case *events.ModelFitted:
 		s.Failure = ""
@@ -159,24 +159,24 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		}
 		s.Decisions++
 		s.Proposals = nil
-		s.gain(p)
+		gain(s, p)
 	case *events.MethodAnswered:
-		return s.propose(p)
+		return propose(s, p)
 	case *events.TrustAdjusted:
-		return s.adjustTrust(p)
+		return adjustTrust(s, p)
 
 	case *events.AnchorsDeclared, *events.MeasurementsJudged:
 		// They change models alone, which are other projections.
 
 	default:
-		return s.aboutExperiment(e, payload)
+		return aboutExperiment(s, e, payload)
 	}
 	return ""
 }
 
 // propose folds the answer of a program that is the campaign's method. It counts for the next
 // decision, until that is made or the definition is amended.
-func (s *State) propose(p *events.MethodAnswered) (problem string) {
+func propose(s *State, p *events.MethodAnswered) (problem string) {
 	switch {
 	case p.Decision != events.DecisionID(s.Decisions+1):
 		return fmt.Sprintf("it is about decision %s, %s was next",
@@ -190,7 +190,7 @@ func (s *State) propose(p *events.MethodAnswered) (problem string) {
 }
 
 // gain notes the expected gain of a decision's experiment.
-func (s *State) gain(d *events.DecisionMade) {
+func gain(s *State, d *events.DecisionMade) {
 	switch {
 	case d.Action != events.ActionRun:
 	case d.Tradeoff == nil || d.Tradeoff.Gain == nil:
@@ -244,7 +244,7 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 }
 
 // exclude folds a part of the space that is not to be tried.
-func (s *State) exclude(e events.Event, p *events.RegionExcluded) (problem string) {
+func exclude(s *State, e events.Event, p *events.RegionExcluded) (problem string) {
 	if next := events.ExclusionID(len(s.Exclusions) + 1); p.Exclusion != next {
 		return fmt.Sprintf("exclusion %s is out of order, %s was next", p.Exclusion, next)
 	}
@@ -256,7 +256,7 @@ func (s *State) exclude(e events.Event, p *events.RegionExcluded) (problem strin
 
 // allow folds the withdrawal of an exclusion. Its row stays: exclusions are
 // numbered by their place in the list.
-func (s *State) allow(p *events.RegionAllowed) (problem string) {
+func allow(s *State, p *events.RegionAllowed) (problem string) {
 	exclusion := s.exclusion(p.Exclusion)
 	switch {
 	case exclusion == nil:
@@ -270,7 +270,7 @@ func (s *State) allow(p *events.RegionAllowed) (problem string) {
 
 // adjustTrust folds a change of the weight that an expert's belief has. The
 // weight before is in the event, so that a log with one missing is found.
-func (s *State) adjustTrust(p *events.TrustAdjusted) (problem string) {
+func adjustTrust(s *State, p *events.TrustAdjusted) (problem string) {
 	for i := range s.Trust {
 		if s.Trust[i].Expert == p.Expert {
 			if s.Trust[i].Lambda != p.From {

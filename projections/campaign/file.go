@@ -44,7 +44,7 @@ func (s *State) FilesOf(experiment string) []File {
 }
 
 // attach folds a file.
-func (s *State) attach(e events.Event, p *events.FileAttached) (problem string) {
+func attach(s *State, e events.Event, p *events.FileAttached) (problem string) {
 	switch next := events.FileID(len(s.Files) + 1); {
 	case p.File != next:
 		return fmt.Sprintf("file %s is out of order, %s was next", p.File, next)
@@ -59,7 +59,7 @@ func (s *State) attach(e events.Event, p *events.FileAttached) (problem string) 
 
 // withdrawFile folds a person's word that a file does not count. Its row stays:
 // files are numbered by their place in the list.
-func (s *State) withdrawFile(p *events.FileWithdrawn) (problem string) {
+func withdrawFile(s *State, p *events.FileWithdrawn) (problem string) {
 	f := s.File(p.File)
 	switch {
 	case f == nil:

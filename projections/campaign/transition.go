@@ -142,7 +142,7 @@ func then[P events.Payload](
 
 // aboutExperiment folds an event about an experiment that was requested before, by the table that
 // has its kind.
-func (s *State) aboutExperiment(e events.Event, payload events.Payload) (problem string) {
+func aboutExperiment(s *State, e events.Event, payload events.Payload) (problem string) {
 	kind := events.KindOf(payload)
 	if row, ok := commands[kind]; ok {
 		return move(s, row, func(x *Experiment) *Fate { return &x.Command.Fate }, e, payload)
