@@ -79,7 +79,7 @@ func headed(def *definition.Campaign, column string) string {
 			return par.Name
 		}
 	}
-	for _, q := range Asked(def) {
+	for _, q := range def.Declared() {
 		if q.Unit != "" && column == format.Heading(q.Name, q.Unit) {
 			return q.Name
 		}

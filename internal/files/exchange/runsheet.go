@@ -163,16 +163,6 @@ func RowToMake(def *definition.Campaign, x *campaign.Experiment, batch float64) 
 	return row
 }
 
-// Asked returns the quantities that a run sheet has columns for: those to be measured in each
-// experiment.
-func Asked(def *definition.Campaign) (all []definition.QuantityDef) {
-	if def.Several() {
-		return def.Declared()
-	}
-	sought := def.Sought()
-	return []definition.QuantityDef{{Name: sought.Name, Unit: sought.Unit}}
-}
-
 // Table is the run sheet as a table that an import takes once it is filled in.
 // Headings hold the units.
 func (r *RunSheet) Table() *Table {
@@ -190,7 +180,7 @@ func (r *RunSheet) Table() *Table {
 			t.Columns = append(t.Columns, takePrefix+par.Name+" (g)")
 		}
 	}
-	asked := Asked(def)
+	asked := def.Declared()
 	for _, q := range asked {
 		t.Columns = append(t.Columns, format.Heading(q.Name, q.Unit))
 	}

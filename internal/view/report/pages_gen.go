@@ -536,7 +536,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					markup.Escape(w, dot68.Caption)
 					w.WriteString("</caption><thead><tr><th>parameter</th>")
 					for _, dot70 := range dot68.Names {
-						w.WriteString(`<th class="n" colspan="2">`)
+						w.WriteString(`<th colspan="2">`)
 						markup.Escape(w, dot70)
 						w.WriteString("</th>")
 					}

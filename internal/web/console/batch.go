@@ -238,7 +238,7 @@ func (v *verdict) numbers(
 ) (tell *engine.Tell, empty []string, typed bool) {
 	tell = &engine.Tell{Experiment: id}
 	failed := text(r, prefixRowEnd+id) == endFailed
-	for _, q := range exchange.Asked(def) {
+	for _, q := range def.Declared() {
 		cell := batchCell{batchQuantity: batchQuantity{Name: q.Name}, Experiment: id}
 		said, saidSD := text(r, cell.Field()), text(r, cell.FieldSD())
 		value, err := exchange.OptionalNumber(q.Name, said)
@@ -403,7 +403,7 @@ func (p *batchPage) list(
 	form url.Values, s *campaign.State, sheet *exchange.RunSheet, rows map[string]verdict, log *view.Timeline,
 ) {
 	def := s.Definition
-	asked := exchange.Asked(def)
+	asked := def.Declared()
 	p.Several, p.Awaits = len(asked) > 1, def.Awaits()
 	for i, q := range asked {
 		p.Quantities = append(p.Quantities, batchQuantity{i, q.Name, q.Unit})

@@ -155,7 +155,7 @@ func (v *visit) bringPage() *bringPage {
 				values = append(values, plain(*par.Min))
 			}
 		}
-		for _, q := range exchange.Asked(def) {
+		for _, q := range def.Declared() {
 			names, values = append(names, q.Name), append(values, "1")
 		}
 		p.Wanted = format.List(names...)
@@ -390,7 +390,7 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 		}
 	}
 	sought := def.Sought()
-	for _, q := range exchange.Asked(def) {
+	for _, q := range def.Declared() {
 		if !open(q.Name) && (there[q.Name] || there[format.Heading(q.Name, q.Unit)]) {
 			continue
 		}

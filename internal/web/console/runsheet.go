@@ -220,7 +220,7 @@ func (p *runSheetPage) fill(home string) {
 			p.Weighed = append(p.Weighed, par.Name)
 		}
 	}
-	for _, q := range exchange.Asked(def) {
+	for _, q := range def.Declared() {
 		p.Asked = append(p.Asked, format.Heading(q.Name, q.Unit))
 	}
 	for _, row := range p.Sheet.Rows {
