@@ -12,22 +12,18 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
+// unpriced refuses a budget of cost where the cost is not known.
+func unpriced(v *validator) {
+	if v.def.Cost.IsZero() && v.def.Budget.Cost != 0 {
+		v.report(at("budget", "cost"), "it does not say what an experiment costs",
+			"add it: cost: {of: 2 + 0.5*temperature/100, unit: h}")
+	}
+}
+
 // cost validates the cost of experiments: it can be read, it depends on known values alone, and
 // the policy can weigh it.
 func (v *validator) cost() {
-	c, here := v.def.Cost, at("cost")
-	if c.IsZero() {
-		if v.def.Budget.Cost != 0 {
-			v.report(at("budget", "cost"), "it does not say what an experiment costs",
-				"add it: cost: {of: 2 + 0.5*temperature/100, unit: h}")
-		}
-		return
-	}
-	if !v.def.Measures() {
-		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")
-		return
-	}
-	switch q := v.def.Quantity(c.Of); {
+	switch q := v.def.Quantity(v.def.Cost.Of); {
 	case computed.CostOfSource(&v.def):
 	case q != nil:
 		v.costQuantity(q)

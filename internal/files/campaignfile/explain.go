@@ -26,11 +26,7 @@ import (
 func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign) string {
 	var b strings.Builder
 	sought := def.Sought()
-	effort := format.Count(def.Budget.Experiments, "experiment")
-	if !def.Measures() {
-		effort = format.Count(def.Budget.Comparisons, "comparison")
-	}
-	fmt.Fprintf(&b, "Campaign %s: %s with at most %s.\n", def.Name, soughtText(&def), effort)
+	fmt.Fprintf(&b, "Campaign %s: %s with at most %s.\n", def.Name, soughtText(&def), effortText(&def))
 	if def.Description != "" {
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
@@ -62,9 +58,9 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		line("trust", ruleText(reg, def, policies.Trust))
 		line("handover", ruleText(reg, def, policies.Handover))
 		line("measured by", instrumentText(reg, def))
-	}
-	if def.Parallel > 1 && def.Measures() {
-		line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
+		if def.Parallel > 1 {
+			line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
+		}
 	}
 	for _, e := range def.Experts {
 		line("expert", expertText(reg, def, e))
@@ -361,10 +357,7 @@ func objectiveText(def definition.Campaign) string {
 // for the answers.
 func initialText(def definition.Campaign) string {
 	in := def.Initial
-	n := 0
-	if in.Experiments != nil {
-		n = *in.Experiments
-	}
+	n := number(in.Experiments)
 	text := map[string]string{
 		definition.DesignSobol:    "spread evenly over the space",
 		definition.DesignCovering: "spread evenly over the space, each category at least once",
@@ -378,11 +371,10 @@ func initialText(def definition.Campaign) string {
 	if n == 0 && !def.Measures() {
 		text = "at once"
 	}
-	if in.Comparisons != nil && *in.Comparisons > 0 {
-		comparisons := format.Count(*in.Comparisons, "comparison")
-		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, comparisons), "at once; ")
+	if n := number(in.Comparisons); n > 0 {
+		text = strings.TrimPrefix(fmt.Sprintf("%s; %s from each expert", text, format.Count(n, "comparison")), "at once; ")
 	}
-	if in.Labels != nil && *in.Labels > 0 {
+	if number(in.Labels) > 0 {
 		how := "at random compositions"
 		if in.Balanced != nil && *in.Balanced {
 			how = "as many accepted as rejected"
@@ -402,6 +394,14 @@ func initialText(def definition.Campaign) string {
 	return text + waitText(def)
 }
 
+// number is a setting that may be missing; 0 where it is.
+func number(setting *int) int {
+	if setting == nil {
+		return 0
+	}
+	return *setting
+}
+
 // waitText describes how long the campaign waits for people's initial answers, and what
 // follows; empty if it does not wait for people.
 //
@@ -409,12 +409,7 @@ func initialText(def definition.Campaign) string {
 // answer, one for all.
 func waitText(def definition.Campaign) string {
 	in := def.Initial
-	asked := 0
-	for _, n := range []*int{in.Labels, in.Comparisons, in.Estimates} {
-		if n != nil {
-			asked += *n
-		}
-	}
+	asked := number(in.Labels) + number(in.Comparisons) + number(in.Estimates)
 	if in.Wait == nil || asked == 0 || !def.Measures() {
 		return ""
 	}
@@ -511,13 +506,18 @@ func shareText(share *float64) string {
 	return format.Share(*share)
 }
 
+// effortText counts the experiments, or the comparisons, that a campaign may take.
+func effortText(def *definition.Campaign) string {
+	if !def.Measures() {
+		return format.Count(def.Budget.Comparisons, "comparison")
+	}
+	return format.Count(def.Budget.Experiments, "experiment")
+}
+
 // endText says when a campaign ends, and when its experts are asked no more.
 // The budget comes first, since every campaign has one.
 func endText(def definition.Campaign) string {
-	ends := []string{"after " + format.Count(def.Budget.Experiments, "experiment")}
-	if !def.Measures() {
-		ends = []string{"after " + format.Count(def.Budget.Comparisons, "comparison")}
-	}
+	ends := []string{"after " + effortText(&def)}
 	if def.Budget.Cost > 0 {
 		ends = append(ends, "once no experiment can be chosen that costs no more than is left of "+
 			format.SettingIn(def.Budget.Cost, def.Cost.Unit))

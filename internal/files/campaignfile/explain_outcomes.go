@@ -20,13 +20,9 @@ func soughtText(def *definition.Campaign) string {
 		}
 		return "what " + experts(def) + " prefers of " + andList(parts)
 	}
-	if def.Tradeoff() == nil {
-		sought := def.Sought()
-		return sought.Goal + " " + format.HeadingOf(sought)
-	}
-	parts := make([]string, len(def.Tradeoff()))
-	for i, a := range def.Tradeoff() {
-		parts[i] = a.Goal + " " + format.HeadingOf(def.ObjectiveOf(a))
+	var parts []string
+	for _, o := range def.Objectives() {
+		parts = append(parts, o.Goal+" "+format.HeadingOf(o))
 	}
 	return strings.Join(parts, ", ")
 }

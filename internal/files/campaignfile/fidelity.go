@@ -14,14 +14,7 @@ import (
 // sources, that their costs are known, and that one model of compositions and fidelities can
 // predict the campaign's objective.
 func (v *validator) fidelity() {
-	f, here := v.def.Fidelity, at("fidelity")
-	if f.IsZero() {
-		return
-	}
-	if !v.def.Measures() {
-		v.report(here, "nothing is measured where experts' comparisons are the objective", "leave it out")
-		return
-	}
+	f := v.def.Fidelity
 	if len(f.Sources) > 0 {
 		v.sources()
 	} else {

@@ -32,30 +32,15 @@ func validate(ctx context.Context, reg registry.Registry, def definition.Campaig
 	if v.counts(); len(v.faults) > 0 {
 		return v.faults
 	}
-	v.parameters()
-	v.constraints()
-	v.excluded()
-	v.objective()
-	v.quantities()
-	v.outcomes()
-	spatial := len(v.faults) // what follows needs a sound space
-	v.steps()
-	if len(v.faults) == spatial && spatial == 0 {
+	v.run(described)
+	if len(v.faults) == 0 {
 		v.space(ctx)
 	}
-	v.initial()
-	v.policy()
-	v.cost()
-	v.fidelity()
-	v.budget()
-	v.stop()
-	v.instrument()
-	v.experts()
+	v.run(planned)
 	return v.faults
 }
 
-// validator collects faults. Its methods check a part of the definition each,
-// and are called in the order in which faults are reported.
+// validator collects faults, in the order of the tables of checks.
 type validator struct {
 	reg    registry.Registry
 	def    definition.Campaign
@@ -216,15 +201,7 @@ func (v *validator) categories(here path, p definition.Parameter) {
 			"leave a parameter that does not vary out")
 		return
 	}
-	descriptors := func(c definition.CategoryDef) []string {
-		var names []string
-		for name := range c.Descriptors {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return names
-	}
-	want := descriptors(p.Categories[0])
+	want := sortedKeys(p.Categories[0].Descriptors)
 	for i, c := range p.Categories {
 		category := here.To("categories", i)
 		if c.Name == "" {
@@ -234,13 +211,13 @@ func (v *validator) categories(here path, p definition.Parameter) {
 			func(d definition.CategoryDef) bool { return d.Name == c.Name }) {
 			v.report(category, fmt.Sprintf("the category %q stands here twice", c.Name), "remove one of them")
 		}
-		if got := descriptors(c); !slices.Equal(got, want) {
+		if got := sortedKeys(c.Descriptors); !slices.Equal(got, want) {
 			v.report(category,
 				fmt.Sprintf("%q has the descriptors %q, and %q has %q", c.Name, got,
 					p.Categories[0].Name, want),
 				"give every category of the parameter the same descriptors, or none")
 		}
-		for _, name := range descriptors(c) {
+		for _, name := range sortedKeys(c.Descriptors) {
 			if x := c.Descriptors[name]; !finite(&x) {
 				v.report(category.To("descriptors", name), "the descriptor is not finite", "")
 			}

@@ -45,20 +45,12 @@ func (v *validator) steps() {
 	}
 }
 
-// instrument checks that one is named where the campaign measures, and none where it does not,
-// and has its owner check the settings. Facts that only the device knows, such as its limits,
+// instrument checks that one is named, and has its owner check the settings. Facts that only the device knows, such as its limits,
 // are compared when it has described itself.
 //
 // Each case ends the check: without a known driver its settings cannot be checked.
 func (v *validator) instrument() {
 	in, here := &v.def.Instrument, at("instrument")
-	if !v.def.Measures() {
-		if !in.Driver.IsZero() {
-			v.report(here, "nothing is measured where experts' comparisons are the objective",
-				"remove the instrument, or choose a policy that measures, such as lcb or cobol")
-		}
-		return
-	}
 	drivers := strings.Join(v.reg.DriverNames(), ", ")
 	if in.Driver.IsZero() {
 		v.report(here, "it does not say what measures",

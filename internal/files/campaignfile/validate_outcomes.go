@@ -14,9 +14,9 @@ import (
 	"github.com/campaignd/campaignd/policies/next"
 )
 
-// outcomes validates the keys about several quantities together: those that follow from the
-// parameters, trade-offs, desirabilities, and constraints.
-func (v *validator) outcomes() {
+// outcomes validates the quantities that follow from the parameters, and that the objective is
+// of one sort.
+func outcomes(v *validator) {
 	for i := range v.def.Quantities {
 		if v.def.Quantities[i].From != "" {
 			v.follows(i)
@@ -26,16 +26,11 @@ func (v *validator) outcomes() {
 	if count(o.Formula != "", len(o.Desirability) > 0, len(o.Tradeoff) > 0, o.Preference != nil) > 1 {
 		v.report(at("objective"), "it seeks more than one thing", "keep one of formula, desirability, tradeoff and preference")
 	}
-	if o.Preference != nil {
-		v.preference()
-	}
-	v.better()
-	if len(o.Desirability) > 0 {
-		v.desirability()
-	}
-	if len(o.Tradeoff) > 0 {
-		v.tradeoff()
-	}
+}
+
+// outcomeConstraints validates the reference and the constraints on outcomes, each and all of
+// them together, and that what they compare is modelled in its own unit.
+func outcomeConstraints(v *validator) {
 	if v.def.SeveralMatter() && v.def.Model.Tails == definition.TailsCompress {
 		v.report(at("model", "tails"), "a constraint, a trade-off or a preference compares a quantity in its own unit", "write tails: keep, or leave it out")
 	}
@@ -111,9 +106,6 @@ func (v *validator) few(here path, names []string) {
 // rises, within the plausible range.
 func (v *validator) desirability() {
 	o := v.def.Objective
-	if noiseGiven(o) || o.Min != nil || o.Max != nil || o.Unit != "" {
-		v.report(at("objective"), "a desirability is a pure number from 0 to 1", "leave unit, noise, min and max out; say them of its quantities")
-	}
 	if o.Goal != definition.Maximize {
 		v.report(at("objective", "goal"), "a desirability is maximized", "turn from and to over in place of the goal")
 	}
@@ -152,13 +144,6 @@ func outside(q *definition.QuantityDef, from, to float64) bool {
 // tradeoff checks the aims of a trade-off, and that the policy can work on one.
 func (v *validator) tradeoff() {
 	aims, here := v.def.Tradeoff(), at("objective", "tradeoff")
-	if o := v.def.Objective; noiseGiven(o) || o.Min != nil || o.Max != nil || o.Unit != "" {
-		v.report(at("objective"), "a trade-off has no unit, noise and range of its own", "say them of its quantities")
-	}
-	if !v.def.Several() {
-		v.report(here, "the quantities are not declared", "declare each: quantities: [{name: …, unit: …}]")
-		return
-	}
 	measured := false
 	for i, a := range aims {
 		if slices.ContainsFunc(aims[:i], func(b definition.Aim) bool { return a.Name == b.Name }) {
@@ -182,7 +167,7 @@ func (v *validator) tradeoff() {
 	if !measured {
 		v.report(here, "nothing in it is measured", "name a quantity that the campaign measures")
 	}
-	v.tradeoffPolicy()
+	v.tradeoffPolicy(aims)
 }
 
 // worst checks that some plausible value is better than the worst of interest.
@@ -208,8 +193,7 @@ func boundOf(o definition.Objective) string {
 
 // tradeoffPolicy checks that the policy works on trade-offs: the others compare
 // values of one quantity.
-func (v *validator) tradeoffPolicy() {
-	aims := v.def.Tradeoff()
+func (v *validator) tradeoffPolicy(aims []definition.Aim) {
 	p := v.def.Policy
 	if rule, known := v.next(); known && !rule.Tradeoff {
 		v.report(at("policy", "next"), fmt.Sprintf("%s seeks one value, and the objective is a trade-off", p.Next.Name),

@@ -7,17 +7,17 @@ import (
 	"github.com/campaignd/campaignd/policies"
 )
 
+// preferenceAlone checks that a preference has nothing that belongs to a quantity.
+func preferenceAlone(v *validator) {
+	if o := v.def.Objective; o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
+		v.report(at("objective"), "a preference has no unit, noise and range of its own", "say them of its quantities")
+	}
+}
+
 // preference checks the quantities among which an expert has preferences, that an expert is
 // asked, and that the policy can work on their answers.
 func (v *validator) preference() {
 	here := at("objective", "preference", "over")
-	if o := v.def.Objective; o.Noise != nil || o.Min != nil || o.Max != nil || o.Unit != "" {
-		v.report(at("objective"), "a preference has no unit, noise and range of its own", "say them of its quantities")
-	}
-	if !v.def.Several() {
-		v.report(here, "the quantities are not declared", "declare each: quantities: [{name: …, unit: …}]")
-		return
-	}
 	measured := false
 	over := v.def.Preferred()
 	for i, name := range over {

@@ -16,17 +16,6 @@ import (
 // quantities checks the quantities that a campaign declares: each has a name of its own and a
 // range that is not empty, and the objective is described in one place.
 func (v *validator) quantities() {
-	if v.def.Objective.Formula != "" {
-		v.formula()
-	}
-	if !v.def.Several() {
-		return
-	}
-	if !v.def.Measures() {
-		v.report(at("quantities"), "nothing is measured where experts' comparisons are the objective",
-			"leave quantities out")
-		return
-	}
 	o := v.def.Objective
 	for i, q := range v.def.Quantities {
 		here := at("quantities", i)

@@ -60,11 +60,7 @@ func (v *validator) initial() {
 // has no scale.
 func (v *validator) estimates() {
 	in, here := v.def.Initial, at("initial", "estimates")
-	n := 0
-	if in.Estimates != nil {
-		n = *in.Estimates
-	}
-	switch {
+	switch n := number(in.Estimates); {
 	case n == 0:
 		if in.Marks {
 			v.report(at("initial", "marks"), "no estimates are asked for that could be marks",
@@ -80,12 +76,8 @@ func (v *validator) estimates() {
 	}
 }
 
-// policy has the owners of the policy's rules check their settings.
-func (v *validator) policy() {
-	if !v.def.Measures() {
-		v.duel()
-		return
-	}
+// rules has the owners of the rules of a policy that measures check their settings.
+func rules(v *validator) {
 	for _, part := range policies.Parts(v.def.Policy) {
 		v.rule(part)
 	}
@@ -160,9 +152,6 @@ func (v *validator) duel() {
 // could never be finished; one that needs all of it is allowed.
 func (v *validator) budget() {
 	b, in := v.def.Budget, v.def.Initial
-	if !v.def.Measures() {
-		return // checked with the rule
-	}
 	if b.Experiments == 0 {
 		v.report(at("budget"), `"experiments" is missing`,
 			"say after how many experiments the campaign completes")

@@ -24,7 +24,7 @@ func (im *Import) named(row Row) (*campaign.Experiment, Faults) {
 	s := im.sheet
 	c := s.cell(row, view.ColumnExperiment)
 	composed := im.composed(row)
-	if !im.def.Several() && (composed || !withoutCompositions(im.def, s.Header)) {
+	if !im.several && (composed || !withoutCompositions(im.def, s.Header)) {
 		return nil, nil
 	}
 	x := im.Core.State().Experiment(c.text)

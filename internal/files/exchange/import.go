@@ -54,10 +54,18 @@ type Import struct {
 	// Remarks say how the file was read, and which of its lines are no rows.
 	Remarks []string
 
-	def   *definition.Campaign
-	sheet *Sheet
+	def *definition.Campaign
+	// sought is the objective, several whether it declares its quantities.
+	sought  definition.Objective
+	several bool
+	sheet   *Sheet
 	// further are the names of the further quantities among the columns.
 	further []string
+}
+
+// read takes over the definition of the campaign.
+func (im *Import) read(def *definition.Campaign) {
+	im.def, im.sought, im.several = def, def.Sought(), def.Several()
 }
 
 // AllOthers stands for all columns that an import does not know.
@@ -82,11 +90,11 @@ func (im *Import) known(name string, header []string) bool {
 	case view.ColumnUnit, view.ColumnSD:
 		return true
 	case view.ColumnMissing, view.ColumnLeftOut:
-		return im.def.Several()
-	case im.def.Sought().Name: // of a formula it is not asked for
+		return im.several
+	case im.sought.Name: // of a formula it is not asked for
 		return true
 	}
-	if im.def.Several() {
+	if im.several {
 		for _, quantity := range im.def.DeclaredNames() {
 			if name == quantity || name == view.FurtherUnitPrefix+quantity || name == view.FurtherSDPrefix+quantity {
 				return true
@@ -208,7 +216,7 @@ func (im *Import) open(row Row) string {
 
 // failed reports whether a row of its own failed but still gave a declared quantity.
 func (im *Import) failed(row Row) bool {
-	if im.sheet.cell(row, view.ColumnStatus).text != string(campaign.Failed) || !im.def.Several() || !im.composed(row) {
+	if im.sheet.cell(row, view.ColumnStatus).text != string(campaign.Failed) || !im.several || !im.composed(row) {
 		return false
 	}
 	return slices.ContainsFunc(im.def.DeclaredNames(), func(name string) bool {
@@ -268,7 +276,7 @@ func (im *Import) tell(row Row) (engine.Tell, Faults) {
 	faults = append(faults, im.values(row, &tell)...)
 	tell.Missing = im.missing(row)
 	if tell.Value == nil && tell.Quantities == nil && faults == nil {
-		at(s.cell(row, def.Sought().Name), errors.New("the row has no value in any of the quantities"))
+		at(s.cell(row, im.sought.Name), errors.New("the row has no value in any of the quantities"))
 	}
 	faults = append(faults, im.extras(row, &tell)...)
 	if c := s.cell(row, view.ColumnSimulated); c.text == "true" && !im.Anyway && !im.Registry.Simulates(def) {
@@ -322,7 +330,7 @@ func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 		faults = append(faults, wrong...)
 		switch {
 		case !ok:
-		case name != im.def.Sought().Name || im.def.Names() || tell.Failed != "":
+		case name != im.sought.Name || im.def.Names() || tell.Failed != "":
 			tell.Quantities = append(tell.Quantities, q)
 		default:
 			tell.Value = &q.Value
@@ -339,7 +347,7 @@ func (im *Import) values(row Row, tell *engine.Tell) (faults Faults) {
 func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool, faults Faults) {
 	s := im.sheet
 	c := s.cell(row, name)
-	if im.def.Several() && (c.text == "" || noResult(c.text)) || im.leftOut(row, name) {
+	if im.several && (c.text == "" || noResult(c.text)) || im.leftOut(row, name) {
 		return q, false, nil
 	}
 	at := func(c sheetCell, err error) {
@@ -370,7 +378,7 @@ func (im *Import) quantity(row Row, name string) (q definition.Quantity, ok bool
 // quantity; the two must not contradict each other.
 func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, error) {
 	named := im.sheet.cell(row, prefix+name)
-	if name != im.def.Sought().Name {
+	if name != im.sought.Name {
 		return named, nil
 	}
 	unnamed := im.sheet.cell(row, plain)
@@ -390,14 +398,14 @@ func (im *Import) columnOf(row Row, name, plain, prefix string) (sheetCell, erro
 func (im *Import) missing(row Row) (list []events.Missing) {
 	for _, part := range strings.Split(im.sheet.cell(row, view.ColumnMissing).text, "; ") {
 		name, reason, ok := strings.Cut(part, ": ")
-		if ok && im.def.Several() && im.def.Quantity(name) != nil {
+		if ok && im.several && im.def.Quantity(name) != nil {
 			list = append(list, events.Missing{Name: name, Reason: reason})
 		}
 	}
 	for _, name := range im.def.DeclaredNames() {
 		said := slices.ContainsFunc(list, func(m events.Missing) bool { return m.Name == name })
 		text := im.sheet.cell(row, name).text
-		if im.def.Several() && !said && text != "" && noResult(text) && !im.leftOut(row, name) {
+		if im.several && !said && text != "" && noResult(text) && !im.leftOut(row, name) {
 			list = append(list, events.Missing{Name: name, Reason: text})
 		}
 	}

@@ -105,9 +105,9 @@ func (im *Import) Preview(file string, in io.Reader) (*Preview, error) {
 // at once, after each was judged alone: a row that the campaign refuses may be
 // one that it has taken before.
 func (im *Import) look(file string, in io.Reader, form Form) (*Preview, error) {
-	im.def = im.Core.State().Definition
+	im.read(im.Core.State().Definition)
 	if !im.def.Names() {
-		form.required = []string{im.def.Sought().Name}
+		form.required = []string{im.sought.Name}
 	}
 	form.arrives = true
 	form.remedy = im.remedy()

@@ -54,7 +54,8 @@ type Resolving struct {
 // a [Faults], and then nothing is settled.
 func (r *Resolving) Read(file string, in io.Reader) ([]engine.Resolve, error) {
 	def := r.Core.State().Definition
-	r.im = &Import{Core: r.Core, def: def}
+	r.im = &Import{Core: r.Core}
+	r.im.read(def)
 	s, err := ReadSheet(def, file, in, Form{
 		required: []string{view.ColumnExperiment}, arrives: true, known: r.known,
 		remedy: fmt.Sprintf("; besides, %s, %s and the columns of a result are known", columnOutcome, columnReason),
@@ -155,7 +156,7 @@ func (r *Resolving) result(row Row, x *campaign.Experiment, one *engine.Resolve)
 	one.Quantities = tell.Quantities
 	one.Missing = im.missing(row)
 	one.Further = tell.Further
-	if sought := im.def.Sought(); tell.Unit != "" && !units.Same(tell.Unit, sought.Unit) {
+	if sought := im.sought; tell.Unit != "" && !units.Same(tell.Unit, sought.Unit) {
 		faults = append(faults, s.fault(row, s.cell(row, view.ColumnUnit), fmt.Errorf(
 			"%s is in %s, the campaign's in %s", sought.Name, tell.Unit, cmp.Or(sought.Unit, "no unit"))))
 	}
