@@ -130,7 +130,7 @@ func TestFilesOfPeople(t *testing.T) {
 		"e9":                      {Attach: &engine.Attach{Experiment: "e9", Attachment: kept}},
 		"no name":                 {Attach: with(func(a *events.Attachment) { a.Name = "" })},
 		"without folders":         {Attach: with(func(a *events.Attachment) { a.Name = "../a.csv" })},
-		`a\\b.csv" is not a name`:    {Attach: with(func(a *events.Attachment) { a.Name = `a\b.csv` })},
+		`a\\b.csv" is not a name`: {Attach: with(func(a *events.Attachment) { a.Name = `a\b.csv` })},
 		"digest":                  {Attach: with(func(a *events.Attachment) { a.Digest = strings.ToUpper(a.Digest) })},
 		"neither":                 {Attach: with(func(a *events.Attachment) { a.Digest = "" })},
 		"empty":                   {Attach: with(func(a *events.Attachment) { a.Size = 0 })},
