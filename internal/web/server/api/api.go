@@ -195,7 +195,7 @@ func New(o Options) *API {
 		w.Header().Set("Content-Type", "application/vnd.oai.openapi+json;version=3.1")
 		_, _ = w.Write(append(bytes.Clone(document), '\n'))
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.nowhere(mux, w, r) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { nowhere(mux, w, r) })
 	// The protocol of the control socket has its own keys and streams, so it bypasses once and
 	// tagged; its handler checks permissions itself.
 	outer := http.NewServeMux()
@@ -211,7 +211,7 @@ func (a *API) Handler() http.Handler { return a.handler }
 // nowhere answers a request without an operation: 405 with the methods of the path if it has any,
 // else 404. The multiplexer's own 405 is plain text; here it is a problem like every other. The
 // pattern "/" is this handler itself, so it does not count as a match.
-func (a *API) nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
+func nowhere(mux *http.ServeMux, w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
 		other := r.Clone(r.Context())
@@ -356,7 +356,7 @@ func (a *API) submit(
 func (a *API) fulfill(
 	ctx context.Context, c *lab.Campaign, r engine.Request, wrong error,
 ) (*recordedOutput, error) {
-	stored, err := a.repeated(ctx, c)
+	stored, err := repeated(ctx, c)
 	switch {
 	case stored != nil || err != nil:
 	case wrong != nil:

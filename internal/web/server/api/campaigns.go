@@ -269,7 +269,7 @@ func (a *API) begin(ctx context.Context, in *beginInput) (*begunOutput, error) {
 		return nil, problems.Of(problem.New(problem.Invalid, "as: %w", err))
 	}
 	if there, err := a.lab.Campaign(file.Definition.Name); err == nil {
-		if _, err := a.repeatedBy(ctx, there, by); err != nil {
+		if _, err := repeatedBy(ctx, there, by); err != nil {
 			return nil, err
 		}
 	}

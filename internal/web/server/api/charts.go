@@ -26,17 +26,17 @@ func (a *API) charts() {
 		return operation(id, http.MethodGet, "/campaigns/{campaign}/"+path, summary, description)
 	}
 	inCampaign(a, on("get-course", "course", "How the campaign went",
-		"Every experiment with what was measured, what was expected, and why it was chosen."), a.course)
+		"Every experiment with what was measured, what was expected, and why it was chosen."), course)
 	inCampaign(a, on("get-best-believed", "course/believed", "The best by the model after each fit",
 		"The posterior mean, without noise, at the measured composition that was best by the model then."), a.bestBelieved)
 	inCampaign(a, on("get-slices", "slices", "The models along every parameter",
 		"Through a composition, or through one that is moved along a parameter. Where others must give way, as in a mixture, "+
-			"they do so in the ratio that they have."), a.slices)
+			"they do so in the ratio that they have."), a.surveys.slices)
 	inCampaign(a, on("get-map", "map", "The models over two parameters, or over a mixture of three",
-		"Nodes outside bounds and constraints are null."), a.mapOf)
+		"Nodes outside bounds and constraints are null."), a.surveys.mapOf)
 	inCampaign(a, on("get-importance", "importance", "How much comes with each parameter",
 		"The total-effect index of the posterior mean over the space: the part of its variance that would be left if all other "+
-			"parameters were known."), a.importance)
+			"parameters were known."), a.surveys.importance)
 }
 
 type courseOutput struct{ Body *view.Course }
@@ -127,9 +127,9 @@ func (s *surveys) of(c *lab.Campaign) *surveyed {
 // grown. The sequence is taken before the campaign is read: an event recorded meanwhile causes one
 // computation too many, never one too few.
 func surveyedAs[T any](
-	ctx context.Context, a *API, c *lab.Campaign, asked string, answer func(*view.Survey) (T, error),
+	ctx context.Context, all *surveys, c *lab.Campaign, asked string, answer func(*view.Survey) (T, error),
 ) (out T, err error) {
-	s := a.surveys.of(c)
+	s := all.of(c)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := c.Sequence(); s.survey == nil || s.at != at {
@@ -163,7 +163,7 @@ func surveyedAs[T any](
 }
 
 // course answers with the course of the campaign; it needs no model.
-func (a *API) course(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*courseOutput, error) {
+func course(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*courseOutput, error) {
 	log, err := c.Timeline(ctx)
 	if err != nil {
 		return nil, problems.Of(err)
@@ -176,7 +176,7 @@ func (a *API) course(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*cour
 // bestBelieved answers with the best by the model after each fit.
 func (a *API) bestBelieved(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*believedOutput, error) {
 	out := new(believedOutput)
-	all, err := surveyedAs(ctx, a, c, "believed", func(*view.Survey) ([]report.Believed, error) {
+	all, err := surveyedAs(ctx, &a.surveys, c, "believed", func(*view.Survey) ([]report.Believed, error) {
 		log, err := c.Log()
 		if err != nil {
 			return nil, err
@@ -188,26 +188,26 @@ func (a *API) bestBelieved(ctx context.Context, c *lab.Campaign, _ *InCampaign) 
 }
 
 // slices answers with the models along every parameter.
-func (a *API) slices(ctx context.Context, c *lab.Campaign, in *slicesInput) (*slicesOutput, error) {
+func (s *surveys) slices(ctx context.Context, c *lab.Campaign, in *slicesInput) (*slicesOutput, error) {
 	at, err := in.point()
 	if err != nil {
 		return nil, err
 	}
-	body, err := surveyedAs(ctx, a, c, key("slices", in.At, in.Move, in.To), func(s *view.Survey) (*view.Slices, error) {
+	body, err := surveyedAs(ctx, s, c, key("slices", in.At, in.Move, in.To), func(survey *view.Survey) (*view.Slices, error) {
 		if in.Move != "" {
-			moved, err := s.Move(at, in.Move, in.To)
+			moved, err := survey.Move(at, in.Move, in.To)
 			if err != nil {
 				return nil, err
 			}
 			at = moved
 		}
-		return s.Slices(ctx, at)
+		return survey.Slices(ctx, at)
 	})
 	return &slicesOutput{body}, err
 }
 
 // mapOf answers with the models over two parameters, or a mixture of three.
-func (a *API) mapOf(ctx context.Context, c *lab.Campaign, in *mapInput) (*mapOutput, error) {
+func (s *surveys) mapOf(ctx context.Context, c *lab.Campaign, in *mapInput) (*mapOutput, error) {
 	at, err := in.point()
 	if err != nil {
 		return nil, err
@@ -216,20 +216,22 @@ func (a *API) mapOf(ctx context.Context, c *lab.Campaign, in *mapInput) (*mapOut
 	asked := key("map", in.At, in.X, in.Y, in.Z, string(steps))
 	out := new(mapOutput)
 	if in.Z != "" {
-		out.Body.Ternary, err = surveyedAs(ctx, a, c, asked, func(s *view.Survey) (*view.Ternary, error) {
-			return s.Ternary(ctx, [3]string{in.X, in.Y, in.Z}, at, in.Steps)
+		out.Body.Ternary, err = surveyedAs(ctx, s, c, asked, func(survey *view.Survey) (*view.Ternary, error) {
+			return survey.Ternary(ctx, [3]string{in.X, in.Y, in.Z}, at, in.Steps)
 		})
 		return out, err
 	}
-	out.Body.Map, err = surveyedAs(ctx, a, c, asked, func(s *view.Survey) (*view.Map, error) {
-		return s.Map(ctx, in.X, in.Y, at, in.Steps)
+	out.Body.Map, err = surveyedAs(ctx, s, c, asked, func(survey *view.Survey) (*view.Map, error) {
+		return survey.Map(ctx, in.X, in.Y, at, in.Steps)
 	})
 	return out, err
 }
 
 // importance answers with the share of each parameter.
-func (a *API) importance(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*importanceOutput, error) {
-	body, err := surveyedAs(ctx, a, c, "importance", func(s *view.Survey) (*view.Importance, error) { return s.Importance(ctx) })
+func (s *surveys) importance(ctx context.Context, c *lab.Campaign, _ *InCampaign) (*importanceOutput, error) {
+	body, err := surveyedAs(ctx, s, c, "importance", func(survey *view.Survey) (*view.Importance, error) {
+		return survey.Importance(ctx)
+	})
 	return &importanceOutput{body}, err
 }
 

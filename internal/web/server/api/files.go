@@ -103,7 +103,7 @@ func (a *API) files() {
 		"Take out a file that was attached by mistake", "That it was attached stays on the record."),
 		func(w *engine.Withdraw) engine.Request { return engine.Request{Withdraw: w} })
 	inCampaign(a, operation("list-files", http.MethodGet, "/campaigns/{campaign}/files", "The files of a campaign",
-		"In the order in which they were attached, those that were withdrawn marked."), a.listFiles)
+		"In the order in which they were attached, those that were withdrawn marked."), listFiles)
 	inCampaign(a, answering(operation("get-file", http.MethodGet, "/campaigns/{campaign}/files/{file}",
 		"The bytes of a file", "An answer that breaks off is of a file that was altered."),
 		"application/octet-stream", "The file."), a.getFile)
@@ -170,7 +170,7 @@ func (f *failingBody) Read(p []byte) (int, error) {
 }
 
 // listFiles lists the files of a campaign.
-func (a *API) listFiles(_ context.Context, c *lab.Campaign, in *filesInput) (out *filesOutput, err error) {
+func listFiles(_ context.Context, c *lab.Campaign, in *filesInput) (out *filesOutput, err error) {
 	out = new(filesOutput)
 	out.Body.Files = []campaign.File{}
 	c.Read(func(core *engine.Core) {

@@ -172,14 +172,12 @@ func replayed(ctx context.Context) {
 // repeated returns the events recorded when the request was first sent, or none. An operation that
 // derives its request from the campaign's state calls it first: in the present state the same words
 // could mean something else, or nothing. It fails if the key came with another request.
-func (a *API) repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
-	return a.repeatedBy(ctx, c, asked(ctx, engine.Request{}))
+func repeated(ctx context.Context, c *lab.Campaign) ([]events.Event, error) {
+	return repeatedBy(ctx, c, asked(ctx, engine.Request{}))
 }
 
 // repeatedBy is repeated for a request whose actor its caller has chosen.
-func (a *API) repeatedBy(
-	ctx context.Context, c *lab.Campaign, r engine.Request,
-) ([]events.Event, error) {
+func repeatedBy(ctx context.Context, c *lab.Campaign, r engine.Request) ([]events.Event, error) {
 	stored, err := c.Recorded(ctx, r)
 	if err != nil {
 		return nil, problems.Of(err)
@@ -193,9 +191,7 @@ func (a *API) repeatedBy(
 // repeatedIn is repeated on the caller's fold of a campaign. A decision that rests on that very
 // state must use it: between two looks at the campaign another connection could record the same
 // request.
-func (a *API) repeatedIn(
-	ctx context.Context, c *lab.Campaign, core *engine.Core,
-) ([]events.Event, error) {
+func repeatedIn(ctx context.Context, c *lab.Campaign, core *engine.Core) ([]events.Event, error) {
 	at, err := core.Recorded(asked(ctx, engine.Request{}))
 	if at == 0 || err != nil {
 		return nil, problems.Or(err)

@@ -154,7 +154,7 @@ func (a *API) answer(
 	if err != nil {
 		return nil, problems.Of(err)
 	}
-	stored, err := a.repeated(ctx, c)
+	stored, err := repeated(ctx, c)
 	if stored == nil && err == nil {
 		answer := &engine.Answer{Question: in.Question, Saw: in.Body.body.Saw, Reply: reply}
 		stored, err = a.submit(ctx, c, engine.Request{Answer: answer})

@@ -102,7 +102,7 @@ func (a *API) reading() {
 		})
 	inCampaign(a, on("get-decision", "decisions/{decision}",
 		"What led to a decision, and what followed",
-		"What `campaignd explain --json` prints."), a.decision)
+		"What `campaignd explain --json` prints."), decision)
 	page := on("get-report", "report", "The report", "One page that needs nothing else.")
 	inCampaign(a, answering(page, "text/html", "The page."),
 		func(ctx context.Context, c *lab.Campaign, in *InCampaign) (*reportOutput, error) {
@@ -123,7 +123,7 @@ func (a *API) reading() {
 		})
 	predict := operation("predict", http.MethodPost, "/campaigns/{campaign}/predict",
 		"What the model expects of compositions", "What `campaignd predict --json` prints.")
-	inCampaign(a, predict, a.predict)
+	inCampaign(a, predict, predicted)
 	a.streams(on("get-events", "events", "The log of a campaign",
 		"CloudEvents, one a line. As text/event-stream further events follow, each with its sequence as id."))
 }
@@ -131,7 +131,7 @@ func (a *API) reading() {
 // decision shows a decision, also by the experiment or question that followed from it. A subject
 // without a decision (an experiment that a person chose) and an unknown subject get different
 // answers.
-func (a *API) decision(
+func decision(
 	ctx context.Context, c *lab.Campaign, in *decisionInput,
 ) (*decisionOutput, error) {
 	core, err := c.Load(ctx)
@@ -159,13 +159,13 @@ func (a *API) decision(
 	return &decisionOutput{d}, nil
 }
 
-// predict returns the model's expectation for each composition: one that cannot be predicted is a
+// predicted returns the model's expectation for each composition: one that cannot be predicted is a
 // fault with its place in the list, and then the whole request fails. Without a model yet, the
 // error is problem.NotNow: the same request succeeds later.
 //
 // The rights of the caller and the model are checked before the body's own fault, which [bodyOf]
 // has kept.
-func (a *API) predict(
+func predicted(
 	ctx context.Context, c *lab.Campaign, in *predictInput,
 ) (*predictOutput, error) {
 	core, err := c.Load(ctx)

@@ -143,7 +143,7 @@ func (a *API) records() {
 		})
 	inCampaign(a, on("replay-campaign", "replay",
 		"The campaign's state, now or at any position of the log",
-		"The digest identifies the state of all projections: live, replayed and restored ones agree."), a.replay)
+		"The digest identifies the state of all projections: live, replayed and restored ones agree."), replay)
 	a.program()
 }
 
@@ -296,7 +296,7 @@ func (a *API) export(ctx context.Context, in *InCampaign) (*exportOutput, error)
 // store: it shows the campaign's last event up to there, and a position before its first one is an
 // error. The answer names the position of the last folded event, which may be smaller than the
 // requested one.
-func (a *API) replay(
+func replay(
 	ctx context.Context, c *lab.Campaign, in *replayInput,
 ) (*replayOutput, error) {
 	log, err := c.Log()

@@ -150,7 +150,7 @@ func (a *API) amend(
 	if err != nil {
 		return nil, problems.Of(err)
 	}
-	stored, err := a.repeated(ctx, c)
+	stored, err := repeated(ctx, c)
 	if stored != nil || err != nil {
 		return a.amended(ctx, c, stored, err)
 	}
@@ -167,7 +167,7 @@ func (a *API) amend(
 		return nil, problems.Of(err)
 	}
 	if len(changes) == 0 {
-		stored, err := a.repeatedIn(ctx, c, core) // by the same request, sent twice at once
+		stored, err := repeatedIn(ctx, c, core) // by the same request, sent twice at once
 		if stored == nil && err == nil {
 			return &amendedOutput{}, nil
 		}
@@ -284,12 +284,12 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 	if err != nil {
 		return nil, err
 	}
-	stored, err := a.repeatedIn(ctx, c, core)
+	stored, err := repeatedIn(ctx, c, core)
 	if err != nil {
 		return nil, err
 	}
 	if stored != nil {
-		return a.imported(ctx, c, in, stored)
+		return in.imported(ctx, a, c, stored)
 	}
 	im, err := in.reader(ctx, a, core)
 	if err != nil {
@@ -319,15 +319,15 @@ func (a *API) importTable(ctx context.Context, in *importInput) (*importOutput, 
 		return nil, err
 	}
 	if stored[0].Sequence != core.State().Sequence+1 {
-		return a.imported(ctx, c, in, stored) // events in between may have included these rows
+		return in.imported(ctx, a, c, stored) // events in between may have included these rows
 	}
 	return im.answer(stored)
 }
 
 // imported is the answer to a table imported by these events: the table as read in the campaign
 // before them. So a repeat gets the original answer, though the rows are known by now.
-func (a *API) imported(
-	ctx context.Context, c *lab.Campaign, in *importInput, stored []events.Event,
+func (in *importInput) imported(
+	ctx context.Context, a *API, c *lab.Campaign, stored []events.Event,
 ) (*importOutput, error) {
 	core, err := c.At(ctx, stored[0].Sequence-1)
 	if err != nil {

@@ -43,7 +43,7 @@ func (a *API) resolveTable(ctx context.Context, in *resolveInput) (*recordedOutp
 	if err != nil {
 		return nil, err
 	}
-	if stored, err := a.repeatedIn(ctx, c, core); stored != nil || err != nil {
+	if stored, err := repeatedIn(ctx, c, core); stored != nil || err != nil {
 		return recordedOr(stored, err)
 	}
 	actor, _ := gate.ActorOf(ctx)
