@@ -1,4 +1,4 @@
-// Package builtin is the table of campaignd's own drivers, channels and methods. A new driver,
+// Package builtin is the table of campaignd's own drivers, channels, methods and notifications. A new driver,
 // channel or family of methods in this repository is its own package and a row here.
 package builtin
 

@@ -12,8 +12,8 @@ import (
 type Person struct {
 	// Name in full, as messages and pages show it. Default: the key.
 	Name string `json:"name,omitempty" jsonschema:"maxLength=200"`
-	// Notify lists where messages go, as addresses of shoutrrr: smtp://…,
-	// slack://…, ntfy://…. ${VAR} takes a part from the environment, file:PATH
+	// Notify lists where messages go, as addresses of channels: smtp://…,
+	// slack://…, ntfy://… and the others of shoutrrr. ${VAR} takes a part from the environment, file:PATH
 	// the whole address from a file.
 	Notify []Secret `json:"notify,omitempty" jsonschema:"maxItems=10"`
 	// Quiet is when nothing is sent. What still holds afterwards comes in one

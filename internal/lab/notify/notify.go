@@ -1,5 +1,5 @@
 // Package notify tells people what waits for them: questions, alarms and finished campaigns, by
-// e-mail, Slack, ntfy and the other services of shoutrrr.
+// e-mail, Slack, ntfy, the other services of shoutrrr, and channels of other modules.
 //
 // [Planner] decides, as a pure function of events and times: no clock, no network, no goroutine.
 // Its state is a fold: of the campaigns' events, and of the lab's, in a stream that records the
