@@ -253,7 +253,7 @@ func measuredByHand(t *testing.T, def definition.Campaign, measure func(campaign
 	}
 }
 
-// Law: what is cheaper than the target is never the best, reaches no target and is no improvement, however great its value
+// Law: what is cheaper than the target is never the best, reaches no target and is not an improvement, however great its value
 // is; the experiments of the initial design are at the target every second time.
 func TestBestIsAtTheTarget(t *testing.T) {
 	stop := 50.0

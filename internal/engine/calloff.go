@@ -42,7 +42,7 @@ func (r *Cancel) check() error {
 // checkVoided refuses statements that a person cannot make about a command.
 func checkVoided(v events.Voided) error {
 	if v != "" && v != events.VoidedByPower {
-		return invalid("%q is no reason that a person can give for a command that cannot begin: power is", string(v))
+		return invalid("%q is not a reason that a person can give for a command that cannot begin: power is", string(v))
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func plausible(c Now, point definition.Point, made bool) error {
 	if strays := c.space.Strays(point, made); strays != nil {
 		return notPossible("%s", strings.Join(strays, "; ")).With(problem.Remedy{
-			Text: "if that is what it is, take it", Action: problem.Complete,
+			Text: "if it is right, take it", Action: problem.Complete,
 			Ways: []string{problem.WayAnyway},
 		})
 	}

@@ -41,7 +41,7 @@ func Consultation(c Now) (step Consult, refused []string, ok bool) {
 func Shown(s *campaign.State) (view []byte, which events.Program) {
 	view, digest, err := shown.Of(s).Encode()
 	if err != nil {
-		panic(fmt.Sprintf("engine: what was folded from JSON is none: %v", err))
+		panic(fmt.Sprintf("engine: stored settings are not valid JSON: %v", err))
 	}
 	return view, events.Program{At: s.Sequence, Format: shown.Format, View: digest}
 }

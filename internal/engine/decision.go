@@ -46,7 +46,7 @@ func nextDecision(c Now) (Step, error) {
 	}
 	if consult, _, ok := Consultation(c); ok {
 		if c.Consulting == consult {
-			return Wait{For: "the program to say what is measured next", Until: Deadline(c), Pending: true}, nil
+			return Wait{For: "the program to propose the next experiment", Until: Deadline(c), Pending: true}, nil
 		}
 		return consult, nil
 	}

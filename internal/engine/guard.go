@@ -85,7 +85,7 @@ func CheckActor(actor string) error {
 	case len(name) > maxActor:
 		return notPossible("the name of who asks has %d bytes, at most %d are recorded", len(name), maxActor)
 	case name == "engine" || strings.HasPrefix(name, "instrument:") || strings.HasPrefix(name, "expert:"):
-		return notPossible("%q is no person's name: it is what campaignd calls a part of itself", name)
+		return notPossible("%q is not a person's name: campaignd uses it for a part of itself", name)
 	}
 	if fault := unprintable(name, ""); fault != "" {
 		return notPossible("the name of who asks, %q, %s", name, fault)
@@ -181,7 +181,7 @@ func checkText(where, s string) error {
 func checkNumber(where string, x float64) error {
 	switch {
 	case math.IsNaN(x) || math.IsInf(x, 0):
-		return notPossible("%s is %g, which is no result", where, x)
+		return notPossible("%s is %g, which is not a result", where, x)
 	case math.Abs(x) > definition.Greatest:
 		return notPossible("%s is %g, more than anything measures: is it a typing error?", where, x)
 	}

@@ -419,7 +419,7 @@ type Anchors struct {
 // check returns an error that names the missing part.
 func (a *Anchors) check() error {
 	if len(a.Points) == 0 && !a.Instead {
-		return invalid("say which compositions, or instead of which")
+		return invalid("name the compositions, or those to be replaced")
 	}
 	for i, point := range a.Points {
 		if err := CheckComposition(fmt.Sprintf("points[%d]", i), point); err != nil {

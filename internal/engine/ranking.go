@@ -14,7 +14,7 @@ import (
 type Liked struct {
 	Experiment string           `json:"experiment"`
 	Parameters definition.Point `json:"parameters"`
-	// Quantities are what is expected of those that the expert compares.
+	// Quantities are the predictions of those that the expert compares.
 	Quantities []events.QuantityPrediction `json:"quantities"`
 	// Utility is what that is worth to the expert. It has no unit, and its level no
 	// meaning: differences do.

@@ -88,7 +88,7 @@ func TestDigests(t *testing.T) {
 }
 
 // Law: a value that is 0 is a value, in whichever way the request comes; one that is left out is
-// none, and what stands in its place in JSON is no value when it arrives.
+// none, and what stands in its place in JSON is not a value when it arrives.
 func TestNoValueIsNotZero(t *testing.T) {
 	for _, r := range []engine.Request{
 		{Tell: &engine.Tell{Experiment: "e1", Failed: "it leaked"}},

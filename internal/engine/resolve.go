@@ -14,7 +14,7 @@ import (
 // Resolve settles an experiment whose fate is unknown, or several in one way:
 // all of them or none.
 type Resolve struct {
-	Experiment string            `json:"experiment" doc:"The experiment, or several of which the same is said, all or none: e1-e24, or e1,e3-e5."`
+	Experiment string            `json:"experiment" doc:"The experiment, or several with the same fate, all or none: e1-e24, or e1,e3-e5."`
 	Resolution events.Resolution `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty" doc:"The result, where it was measured."`

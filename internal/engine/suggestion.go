@@ -5,7 +5,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Suggestion is what a person who runs the experiments themselves is to do.
+// Suggestion is the next thing to do for a person who runs the experiments themselves.
 type Suggestion struct {
 	// Experiments are requested and not performed yet.
 	Experiments []campaign.Experiment

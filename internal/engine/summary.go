@@ -16,7 +16,7 @@ import (
 // Best is the composition with the best measured value, noise included.
 type Best struct {
 	Parameters definition.Point `json:"parameters"`
-	// Value is what was measured, in Unit, and SD its standard deviation where
+	// Value is the measured value, in Unit, and SD its standard deviation where
 	// the instrument knows it.
 	Value float64  `json:"value"`
 	SD    *float64 `json:"sd,omitempty"`
@@ -45,7 +45,7 @@ type ModelBest struct {
 	// quantities.
 	Experiment string                `json:"experiment"`
 	Further    []definition.Quantity `json:"further,omitempty"`
-	// Quantities are what is expected of each, where several are sought or
+	// Quantities are the predictions of each, where several are sought or
 	// constrained; Interval is the central 90 % of an objective that is computed
 	// from them.
 	Quantities []events.QuantityPrediction `json:"quantities,omitempty"`
@@ -64,7 +64,7 @@ type Bests struct {
 	BestMeasured *Best       `json:"best_measured"`
 	BestByModel  *ModelBest  `json:"best_by_model"`
 	Tradeoff     *seek.Front `json:"tradeoff,omitempty"`
-	// Ranking is what was measured, in the order in which the expert is expected to
+	// Ranking are the measured outcomes, in the order in which the expert is expected to
 	// prefer it, where that is sought.
 	Ranking []Liked `json:"ranking,omitempty"`
 	// Outside are measured compositions that the campaign could not ask for as it is
@@ -104,7 +104,7 @@ type Summary struct {
 	// initial ones, and neither what was imported.
 	Experiments int `json:"experiments"`
 	Labels      int `json:"labels"`
-	// Cost is what they have cost; nil where the campaign does not say what one costs.
+	// Cost is the cost of the experiments; nil where the campaign does not say what one costs.
 	Cost *campaign.Cost `json:"cost,omitempty"`
 	// Ways are how many of them were made in each way to measure, where some are cheaper
 	// than others.
@@ -115,7 +115,7 @@ type Summary struct {
 	// Bests.
 	Comparisons int             `json:"comparisons,omitempty"`
 	Preferred   []policies.Best `json:"preferred,omitempty"`
-	// Helps is what each expert's labels have shown, where the policy reads
+	// Helps is the evidence of each expert's labels, where the policy reads
 	// labels.
 	Helps []policies.Help `json:"helps,omitempty"`
 	// Stopped says why the campaign ended; empty while it has not.
@@ -242,9 +242,9 @@ func noModel(c Now) string {
 	n := c.objective.Observed()
 	switch {
 	case n == 0:
-		return fmt.Sprintf("there is none before %d measurements", LeastMeasured)
+		return fmt.Sprintf("it needs %d measurements", LeastMeasured)
 	case n < LeastMeasured:
-		return fmt.Sprintf("there is none before %d measurements: %d more", LeastMeasured, LeastMeasured-n)
+		return fmt.Sprintf("it needs %d measurements: %d more", LeastMeasured, LeastMeasured-n)
 	case c.objective.Failed():
 		return "the fit failed: " + c.Failure
 	}

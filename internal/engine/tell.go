@@ -25,7 +25,7 @@ type Tell struct {
 	Value      *float64              `json:"value,omitempty" doc:"Of the objective; absent where the campaign seeks no single quantity."`
 	Unit       string                `json:"unit,omitempty" doc:"The value's unit, to be checked against the campaign's."`
 	SD         *float64              `json:"sd,omitempty" doc:"The standard deviation of the value, where it is known."`
-	Failed     string                `json:"failed,omitempty" doc:"Why there is no result. The quantities that it gave all the same go with it."`
+	Failed     string                `json:"failed,omitempty" doc:"Why there is no result. Quantities that it gave before failing go with it."`
 	Infeasible string                `json:"infeasible,omitempty" doc:"Why the composition cannot be made or measured."`
 	Again      string                `json:"again,omitempty" doc:"Why nothing took place: the same is asked for again."`
 	Further    []definition.Quantity `json:"further,omitempty" doc:"Other quantities that were measured."`
@@ -93,11 +93,11 @@ func (t *Tell) CheckOutcome() error {
 	case reasons > 1:
 		return invalid("give at most one of failed, infeasible and again")
 	case t.Failed != "" && t.Value != nil:
-		return invalid("an experiment that failed has no value: give one of the two, or name the quantities that it gave all the same")
+		return invalid("an experiment that failed has no value: give one of the two, or name the quantities that it gave before failing")
 	case reasons == 1 && (t.Value != nil || t.Quantities != nil && t.Failed == "" || t.Later):
 		return invalid("an experiment that failed has no value: give one of the two")
 	case reasons == 0 && t.empty():
-		return invalid("give the value, or why there is none: failed, infeasible or again")
+		return invalid("give the value, or the reason for its absence: failed, infeasible or again")
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ func InWords(c Now, step Step) string {
 		return fmt.Sprintf("fitting the model of what %s says", step.Expert)
 	case Decide:
 		if !c.Definition.Measures() {
-			return "deciding what is compared next"
+			return "deciding the next comparison"
 		}
-		return "deciding what is measured next, from " + measurements
+		return "deciding the next experiment, from " + measurements
 	case Judge:
 		return "comparing " + measurements + " with what was expected of them"
 	}

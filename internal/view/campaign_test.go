@@ -304,7 +304,7 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		want  []string
 		line  string
 	}{
-		"nothing": {nil, nil, "run          by hand: `suggest` says what is next, and `tell EXPERIMENT` takes its result"},
+		"nothing": {nil, nil, "run          by hand: `suggest` gives the next experiment, and `tell EXPERIMENT` takes its result"},
 		"asked":   {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
 		"unknown": {[]events.Payload{requested, dispatched, unresolved},
 			[]string{"the fate of e1 is unknown (no light): look at bench, then `resolve e1`"},
@@ -477,7 +477,7 @@ func TestStatusListsAreLists(t *testing.T) {
 	text := must.Get(json.Marshal(st.Document()))(t)
 	for _, name := range []string{"trust", "open", "questions", "expired", "excluded"} {
 		if !strings.Contains(string(text), `"`+name+`":[]`) {
-			t.Errorf("%s is no empty list in %s", name, text)
+			t.Errorf("%s is not an empty list in %s", name, text)
 		}
 	}
 }

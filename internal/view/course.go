@@ -18,7 +18,7 @@ import (
 type Course struct {
 	Campaign   string            `json:"campaign"`
 	Parameters []CourseParameter `json:"parameters"`
-	// Quantities are those of which experiments have values: what is sought first.
+	// Quantities are those with values, the objective first.
 	Quantities []CourseQuantity `json:"quantities"`
 	// Mixtures are the components of each mixture, by name.
 	Mixtures    [][]string         `json:"mixtures,omitempty"`
@@ -51,7 +51,7 @@ type CourseExperiment struct {
 	ID     string                    `json:"id"`
 	Status campaign.ExperimentStatus `json:"status"`
 	Origin events.Origin             `json:"origin"`
-	// Parameters are what was made, or else what is asked for.
+	// Parameters are those made, or else those asked for.
 	Parameters definition.Point `json:"parameters"`
 	// Values are the measured ones of the course's quantities, and Predicted those that
 	// were expected when it was chosen; null where there is none.

@@ -34,7 +34,7 @@ type Effect struct {
 	Total *float64 `json:"total"`
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	// Learned is what the model of a single quantity has learned about the parameter, as a
+	// Learned is the influence of the parameter in the model of a single quantity, as a
 	// diagnosis says it.
 	Learned *Learned `json:"learned,omitempty"`
 }

@@ -21,7 +21,7 @@ type Method struct {
 	// Instrument and Expert say what it needs.
 	Instrument bool `json:"instrument"`
 	Expert     bool `json:"expert"`
-	// Asks is what an expert is asked for; empty for methods that ask no one.
+	// Asks is the form of an expert's answers; empty for methods that ask no one.
 	Asks string `json:"asks,omitempty"`
 	// Policy is the composition that the name stands for, every default written
 	// out.

@@ -360,17 +360,17 @@ func worthText(h policies.Help, several bool) string {
 	worth := fmt.Sprintf("worth %s of a measurement", format.Significant(h.Worth, 2))
 	switch guesses := 1 - h.Helps - h.Misleads; {
 	case guesses > h.Helps && guesses > h.Misleads:
-		return fmt.Sprintf("%s is %s: %s that it says nothing of what is measured", word, worth,
+		return fmt.Sprintf("%s is %s: %s that it says nothing about measurements", word, worth,
 			sure(guesses))
 	case h.Misleads > h.Helps:
 		return fmt.Sprintf(
-			"%s is turned over, and then %s: %s that it goes against what is measured",
+			"%s is turned over, and then %s: %s that it goes against the measurements",
 			word,
 			worth,
 			sure(h.Misleads),
 		)
 	}
-	return fmt.Sprintf("%s is %s: %s that it goes with what is measured", word, worth, sure(h.Helps))
+	return fmt.Sprintf("%s is %s: %s that it goes with the measurements", word, worth, sure(h.Helps))
 }
 
 // sure writes a probability that a model computed, which is never quite 1.

@@ -69,7 +69,7 @@ func (st *Status) running(running string, how How) (rows []Row) {
 		rows = append(rows, Row{"run", running})
 	case st.Status.Ended():
 	case st.Definition.ByHand():
-		rows = append(rows, rowf("run", "by hand: `%s` says what is next, and `%s` takes its result",
+		rows = append(rows, rowf("run", "by hand: `%s` gives the next experiment, and `%s` takes its result",
 			how(problem.Remedy{Action: problem.Suggest}),
 			how(engine.TellOf(st.Definition, "", "EXPERIMENT"))))
 	default:

@@ -33,7 +33,7 @@ type Entry struct {
 	// Account is the system's user who recorded it, where that has another
 	// name.
 	Account string `json:"account,omitempty"`
-	// Remedy is what a person should do about it, nil for most events.
+	// Remedy is the action for a person, nil for most events.
 	Remedy *problem.Remedy `json:"remedy,omitempty"`
 	// Routine marks entries that are shown only on request.
 	Routine bool `json:"routine,omitempty"`

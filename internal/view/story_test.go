@@ -54,7 +54,7 @@ func TestEveryKindIsTold(t *testing.T) {
 	}
 	for kind := range tellings {
 		if !kinds[kind] {
-			t.Errorf("the table of the story has a row for %s, which is no kind of event", kind)
+			t.Errorf("the table of the story has a row for %s, which is not a kind of event", kind)
 		}
 	}
 }
@@ -98,7 +98,7 @@ func TestEveryFormHasWords(t *testing.T) {
 	}
 	for form := range forms {
 		if !slices.Contains(events.Forms(), form) {
-			t.Errorf("there are words for %s, which is no form of question", form)
+			t.Errorf("there are words for %s, which is not a form of question", form)
 		}
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Suggestion is a campaign's request to people who run its experiments themselves.
 type Suggestion struct {
 	Campaign string `json:"campaign"`
-	// Experiment is the one to run next, nil where there is none.
+	// Experiment is the one to run next; nil for now.
 	Experiment *SuggestedExperiment `json:"experiment"`
 	// Further are the others that may be run at the same time, where the
 	// campaign allows several under way.
@@ -48,7 +48,7 @@ type SuggestedExperiment struct {
 	Decision   string             `json:"decision,omitempty"`
 	Reason     string             `json:"reason,omitempty"`
 	Prediction *events.Prediction `json:"prediction,omitempty"`
-	// Outcomes are what is expected of the quantities, where the decision depends on
+	// Outcomes are the predictions of the quantities, where the decision depends on
 	// several.
 	Outcomes []events.QuantityPrediction `json:"outcomes,omitempty"`
 }

@@ -435,7 +435,7 @@ func (s *Survey) Map(ctx context.Context, across, up string, at definition.Point
 		return nil, err
 	}
 	if i == j {
-		return nil, problem.New(problem.Invalid, "%s against itself is no map", across)
+		return nil, problem.New(problem.Invalid, "%s against itself is not a map", across)
 	}
 	at, x, err := s.start(at)
 	if err != nil {

@@ -129,7 +129,7 @@ func TestSurveyOfAMixture(t *testing.T) {
 		},
 	} {
 		if err := wrong(); !errors.Is(err, problem.Invalid) {
-			t.Errorf("%v is no refusal of what was asked", err)
+			t.Errorf("%v is not a refusal of what was asked", err)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func TestTrustInWords(t *testing.T) {
 		{Expert: "dee", Kind: "marks", Labels: 5}, // all weight is on guessing
 	}, nil)
 	want := []string{
-		"ada's word is worth 0.40 of a measurement: 70 % that it goes with what is measured",
-		"bo's word in estimates is turned over, and then worth 0.65 of a measurement: over 99 % that it goes against what is measured",
+		"ada's word is worth 0.40 of a measurement: 70 % that it goes with the measurements",
+		"bo's word in estimates is turned over, and then worth 0.65 of a measurement: over 99 % that it goes against the measurements",
 		"bo's word in choices is worth 0.050 of a measurement: 50 % that it says nothing of what is measured",
 		"cy has judged nothing yet",
 		"dee's word is worth 0 of a measurement: over 99 % that it says nothing of what is measured",

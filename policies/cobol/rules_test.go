@@ -121,7 +121,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 			}
 		}
 	}
-	misordered := func(s *situation) { // an option that is no composition of the space
+	misordered := func(s *situation) { // an option that is not a composition of the space
 		state := s.view.Campaign
 		state.Questions = slices.Insert(slices.Clone(state.Questions), 0, campaign.Question{
 			Status: campaign.Answered, Form: events.FormComparison, Expert: "ada", Volunteered: true,
@@ -173,7 +173,7 @@ func TestRulesAndTheirOrder(t *testing.T) {
 		{"what they said cannot be weighed", plain, []func(*situation){unweighable, late, wordless}, events.ActionRun, policies.RuleNoBelief, policies.Unaided},
 		{"they are to order two", ordering, []func(*situation){leaning}, events.ActionAsk, policies.RuleAsk, ""},
 		{"they cannot order two", ordering, []func(*situation){leaning, wordless}, events.ActionRun, policies.RuleLabelBudget, policies.Unaided},
-		{"what they ordered is no composition", ordering, []func(*situation){misordered}, events.ActionRun, policies.RuleDesign, policies.Design},
+		{"what they ordered is not a composition", ordering, []func(*situation){misordered}, events.ActionRun, policies.RuleDesign, policies.Design},
 		{"they named none", naming, []func(*situation){expires, wordless}, events.ActionRun, policies.RuleNoAnswer, policies.Unaided},
 	} {
 		t.Run(c.name, func(t *testing.T) {

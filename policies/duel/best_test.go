@@ -196,7 +196,7 @@ func (e *expiring) Err() error {
 }
 
 // Law: what cannot be compared is an error of the rules that would compare it: a question
-// about what is no composition of the space, and a space with room for one alone.
+// about what is not a composition of the space, and a space with room for one alone.
 func TestNothingToCompare(t *testing.T) {
 	for _, name := range []string{"mr-lpf", "maxmin-lcb", "random-duels"} {
 		def := taste(t, rules()[name])

@@ -213,7 +213,7 @@ func TestRefusalOfHalfKeepsComparisons(t *testing.T) {
 	}
 }
 
-// Law: "can't tell" says the same whichever of the two was shown first, and is no win: it
+// Law: "can't tell" says the same whichever of the two was shown first, and is not a win: it
 // makes nothing the best that another comparison has won.
 func TestCannotTellHasNoSide(t *testing.T) {
 	list := []definition.Point{at(0.1, 0.8), at(0.9, 0.1), at(0.5, 0.6)}

@@ -168,7 +168,7 @@ func (*LogNEHVI) Check(def *definition.Campaign, here definition.Path) []definit
 	if def.Tradeoff() != nil {
 		return nil
 	}
-	return []definition.Fault{{At: here, Problem: "the objective is no trade-off",
+	return []definition.Fault{{At: here, Problem: "the objective is not a trade-off",
 		Remedy: "write lognei, or objective: {tradeoff: [{maximize: …}, {minimize: …}]}"}}
 }
 

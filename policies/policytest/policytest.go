@@ -86,14 +86,14 @@ func Run(t testing.TB, p policies.Policy, v policies.View, seed uint64) policies
 	switch first.Action {
 	case events.ActionRun:
 		if first.Candidate() == nil {
-			t.Errorf("it runs %q, which is no candidate", first.Chosen)
+			t.Errorf("it runs %q, which is not a candidate", first.Chosen)
 		}
 	case events.ActionAsk:
 		if first.Expert == "" || first.Explanation == "" {
 			t.Error("a question names no expert or explains nothing")
 		}
 		if first.Form == events.FormLabel && first.Candidate() == nil {
-			t.Errorf("the expert is to label %q, which is no candidate", first.Chosen)
+			t.Errorf("the expert is to label %q, which is not a candidate", first.Chosen)
 		}
 		if first.Form == events.FormComparison && len(first.Candidates) < 2 {
 			t.Errorf("the expert is to compare %d candidates", len(first.Candidates))

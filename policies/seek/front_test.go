@@ -184,7 +184,7 @@ func TestOnTheFront(t *testing.T) {
 	}
 	for _, m := range f.Others {
 		if m.OnFront >= 0.05 {
-			t.Errorf("%s is no member, with probability %v", m.Experiment, m.OnFront)
+			t.Errorf("%s is not a member, with probability %v", m.Experiment, m.OnFront)
 		}
 	}
 	again, _ := front(t, core, p)

@@ -12,7 +12,7 @@ import (
 )
 
 // Law: an accept is believed as an accept and a reject as a reject; "can't tell" is no
-// label; an answer in place of an earlier one replaces it; a pinpoint is no label. The
+// label; an answer in place of an earlier one replaces it; a pinpoint is not a label. The
 // labels stand in the order of their questions, whoever was faster.
 func TestLabelsAreReadAsTheyAreSaid(t *testing.T) {
 	at := func(x float64) definition.Point { return definition.Point{"x": definition.Number(x)} }

@@ -10,7 +10,7 @@ import (
 )
 
 // Law: results are what was measured and counts, in order of request; the best is the first of
-// equals in the sense of the goal; what is excluded keeps its value and is no result.
+// equals in the sense of the goal; what is excluded keeps its value and is not a result.
 func TestResults(t *testing.T) {
 	measured := func(n int, value float64, excluded bool) campaign.Experiment {
 		return campaign.Experiment{ID: events.ExperimentID(n), Excluded: excluded, Status: campaign.Measured,

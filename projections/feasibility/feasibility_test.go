@@ -42,7 +42,7 @@ func model(t testing.TB, outcomes map[campaign.ExperimentStatus][][2]float64) *f
 }
 
 // Law: while nothing has failed there is no model, and everything is possible;
-// what was put off or called off is no failure. A campaign may do without.
+// what was put off or called off is not a failure. A campaign may do without.
 func TestNothingFailed(t *testing.T) {
 	outcomes := map[campaign.ExperimentStatus][][2]float64{
 		campaign.Measured: {{0.5, 0.5}}, campaign.Deferred: {{0.1, 0.1}}, campaign.Cancelled: {{0.2, 0.2}},

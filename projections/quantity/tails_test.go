@@ -109,7 +109,7 @@ func TestWhichTailIsHeavy(t *testing.T) {
 }
 
 // Law: a measurement is held against what the others make expect of it by as many standard deviations as the model
-// has it, also where the unit is stretched: a wall is no outlier, and a wrong value in the valley is.
+// has it, also where the unit is stretched: a wall is not an outlier, and a wrong value in the valley is.
 func TestDoubtsOfHeavyTails(t *testing.T) {
 	doubt := func(otherwise int, value float64) (z float64) {
 		def := line(definition.Minimize)

@@ -115,7 +115,7 @@ func TestNeighborsMayBeMeasured(t *testing.T) {
 					t.Fatalf("%v, beside %v, is snapped to %v, %v", u, x, v, err)
 				}
 				if slices.Equal(u[a.at:a.at+a.width], x[a.at:a.at+a.width]) {
-					t.Fatalf("%v is no neighbor of %v in %s", u, x, a.name)
+					t.Fatalf("%v is not a neighbor of %v in %s", u, x, a.name)
 				}
 				if slices.ContainsFunc(neighbors[:k], func(w []float64) bool { return slices.Equal(u, w) }) {
 					t.Fatalf("%v is a neighbor of %v twice", u, x)
@@ -307,7 +307,7 @@ func TestContinuousAndLevels(t *testing.T) {
 	}
 }
 
-// Law: a neighbor is not searched for long, and not to be found is no failure.
+// Law: a neighbor is not searched for long, and not to be found is not a failure.
 func TestNeighborsGiveUp(t *testing.T) {
 	s := prepared(t, definition.Campaign{
 		Parameters:  []definition.Parameter{continuous("a", 0, 1), continuous("b", 0, 1), continuous("c", 0, 1)},

@@ -109,7 +109,7 @@ func TestUnreadableDefinitions(t *testing.T) {
 		{"no number", parameter(continuous("t", math.NaN(), 1)), []string{`"t"`, "finite"}},
 		{"an endless range", parameter(continuous("t", 0, math.Inf(1))), []string{`"t"`, "finite"}},
 		{"a range without beginning", parameter(continuous("t", math.Inf(-1), 0)), []string{`"t"`, "finite"}},
-		{"a value that is no number", parameter(definition.Parameter{Name: "t", Values: []float64{1, math.NaN()}}), []string{`"t"`, "finite"}},
+		{"a value that is not a number", parameter(definition.Parameter{Name: "t", Values: []float64{1, math.NaN()}}), []string{`"t"`, "finite"}},
 		{"an endless value", parameter(definition.Parameter{Name: "t", Values: []float64{1, math.Inf(1)}}), []string{`"t"`, "finite"}},
 		{"descriptors of one category", parameter(definition.Parameter{Name: "t", Categories: []definition.CategoryDef{
 			{Name: "p", Descriptors: one}, {Name: "q"}}}), []string{`"t"`, `"q"`, "descriptors"}},
@@ -120,7 +120,7 @@ func TestUnreadableDefinitions(t *testing.T) {
 		{"a constraint on nothing", constraint(definition.Constraint{Equals: ptr(1)}), []string{`"sum"`, "does not exist"}},
 		{"on another parameter", constraint(definition.Constraint{Terms: map[string]float64{"a": 1, "z": 1}, Equals: ptr(1)}), []string{`"sum"`, "does not exist"}},
 		{"on a category", constraint(definition.Constraint{Terms: map[string]float64{"salt": 1}, Equals: ptr(1)}), []string{`"sum"`, `"salt"`, "categorical"}},
-		{"a coefficient that is no number", constraint(definition.Constraint{Terms: map[string]float64{"a": math.NaN()}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
+		{"a coefficient that is not a number", constraint(definition.Constraint{Terms: map[string]float64{"a": math.NaN()}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
 		{"an endless coefficient", constraint(definition.Constraint{Terms: map[string]float64{"a": math.Inf(1)}, Equals: ptr(1)}), []string{`"sum"`, `"a"`, "finite"}},
 		{"compared with nothing", constraint(definition.Constraint{Terms: one}), []string{`"sum"`, "nothing"}},
 		{"compared with no number", constraint(definition.Constraint{Terms: one, AtMost: ptr(math.NaN())}), []string{`"sum"`, "NaN"}},

@@ -375,7 +375,7 @@ func TestAuditOfDecisionsWithoutFamily(t *testing.T) {
 	}
 }
 
-// Law: nobody writes an event of any kind under a name that is no actor.
+// Law: nobody writes an event of any kind under a name that is not an actor.
 func TestNobodyWritesEvents(t *testing.T) {
 	log, _ := simulate(t, electrolyte(t, 3, 4))
 	all := history(t, log)

@@ -148,7 +148,7 @@ func TestAuditIsCalledOff(t *testing.T) {
 }
 
 // Law: experts give examples in the order of the definition, each as many as they are asked
-// for: what another says in their place is no example that was called for.
+// for: what another says in their place is not an example that was called for.
 func TestAuditOfWhoGivesExamples(t *testing.T) {
 	def := electrolyte(t, 3, 4, func(def *definition.Campaign) {
 		def.Experts = append(def.Experts, studytest.Expert("bob", humansim.Settings{Accuracy: ptr(1.0)}))
@@ -306,7 +306,7 @@ func TestAuditOfExclusionsWithAnswers(t *testing.T) {
 			t.Errorf("%s: the audit says %+v, want %q", name, report.Mismatches, c.says)
 		}
 	}
-	// A clock that stands still: another person's exclusion is no part of the answer before it.
+	// A clock that stands still: another person's exclusion is not part of the answer before it.
 	core := mustLoad(t, log)
 	for _, request := range []engine.Request{
 		{Actor: "person:eve", Answer: &engine.Answer{Question: "q1", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}},
@@ -364,7 +364,7 @@ func TestAuditOfCorrectionsAndExclusions(t *testing.T) {
 	}
 }
 
-// Law: what an honest log can hold is no mismatch, and where an auditor should have seen it
+// Law: what an honest log can hold is not a mismatch, and where an auditor should have seen it
 // a remark says so: results that this program would not have taken, or would have, where
 // another one or nobody knows which wrote them; an instrument that after a restart has
 // another name, or is another world. What the campaign's definition does not admit is a

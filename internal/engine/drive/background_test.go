@@ -368,7 +368,7 @@ func TestWorkingIsSaidTwice(t *testing.T) {
 }
 
 // Law: a fit is made from the events before it was begun, also where it begins with
-// reading the log: what comes in meanwhile is no part of it.
+// reading the log: what comes in meanwhile is not part of it.
 func TestAFitIsMadeFromWhatWasBeforeIt(t *testing.T) {
 	log := memlog.New()
 	r, _ := start(t, log, electrolyte(t, 1, 4, unaided), nil)

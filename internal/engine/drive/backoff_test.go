@@ -231,7 +231,7 @@ func TestResumedInVain(t *testing.T) {
 
 // Law: four failures in a row pause the campaign, however fast they come and
 // whatever is left of the budget; the second waits before the third. That a
-// composition cannot be made is no reason to wait.
+// composition cannot be made is not a reason to wait.
 func TestBreaker(t *testing.T) {
 	for name, c := range map[string]struct {
 		budget int

@@ -278,7 +278,7 @@ func TestUnknownFateWaitsForAPerson(t *testing.T) {
 	all := history(t, log)
 	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched }) + 1
 
-	instrument = &bench{acts: make(map[string]int)} // keeps no memory: it is no Recoverer
+	instrument = &bench{acts: make(map[string]int)} // keeps no memory: it is not a Recoverer
 	r, waiting := start(t, refill(t, all[:cut]), def, instrument)
 	ended := run(t, r)
 	until(t, waiting, "the fate of e1")

@@ -63,7 +63,7 @@ func TestCouriersInFlight(t *testing.T) {
 	}
 }
 
-// Law: "not started" of a command that was sent to something real is no verdict, but of one that was
+// Law: "not started" of a command that was sent to something real is not a verdict, but of one that was
 // sent to a simulation; and nothing else is decided before the verdicts are there.
 func TestCouriersRecovery(t *testing.T) {
 	f := newFixture(t)

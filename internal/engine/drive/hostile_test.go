@@ -480,7 +480,7 @@ func TestUnrecordableRequests(t *testing.T) {
 		"an escape in the name":  {engine.Request{Actor: "person:a\x1bb", Note: note}, "U+001B"},
 		"a name turned around":   {engine.Request{Actor: "person:a\u202eb", Note: note}, "U+202E"},
 		"a name of a novel":      {engine.Request{Actor: "person:" + strings.Repeat("a", 1100), Note: note}, "at most 200"},
-		"a name that is no text": {engine.Request{Actor: "person:\xff", Note: note}, "UTF-8"},
+		"a name that is not text": {engine.Request{Actor: "person:\xff", Note: note}, "UTF-8"},
 		"a note of a novel":      {engine.Request{Actor: "person:eve", Note: &engine.Note{Text: strings.Repeat("x", 17<<20)}}, "at most 65536"},
 		"an escape in a reason":  {engine.Request{Actor: "person:eve", Pause: &events.CampaignPaused{Reason: "\x1b[2J"}}, "U+001B"},
 		"a text turned around":   {engine.Request{Actor: "person:eve", Note: &engine.Note{Text: "\u202egnp"}}, "U+202E"},

@@ -65,7 +65,7 @@ func TestLateOutcomes(t *testing.T) {
 			open:    []events.Kind{events.KindNoteAdded},
 			settled: []events.Kind{events.KindNoteAdded}, note: "answered late: unknown, the power was off",
 		},
-		"what it says is no outcome": {
+		"what it says is not an outcome": {
 			outcome: said("exploded", "all over"),
 			open:    []events.Kind{events.KindNoteAdded},
 			settled: []events.Kind{events.KindNoteAdded}, note: "answered late: exploded, all over",

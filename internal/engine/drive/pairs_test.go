@@ -91,7 +91,7 @@ func TestInitialComparisonsDiffer(t *testing.T) {
 				times := make(map[string]int)
 				for i, pair := range asked {
 					if len(pair) != 2 || pair[0] == pair[1] {
-						t.Errorf("%s of %d: %v is no pair", name, n, pair)
+						t.Errorf("%s of %d: %v is not a pair", name, n, pair)
 					}
 					if times[fmt.Sprint(pair)]++; times[fmt.Sprint(pair)] > i/(n*(n-1)/2)+1 {
 						t.Errorf("%s of %d, seed %d: %v is asked again before every pair was: %v", name, n, seed+1, pair, asked)

@@ -192,7 +192,7 @@ func TestTurnsPass(t *testing.T) {
 	}
 }
 
-// Law: a lab's log that does not answer for now is waited for, and is no reason to lose a device.
+// Law: a lab's log that does not answer for now is waited for, and is not a reason to lose a device.
 func TestAwayIsWaitedFor(t *testing.T) {
 	s := &away{left: 3}
 	said := 0

@@ -91,7 +91,7 @@ instrument: manual
 	}
 }
 
-// Law: another spelling of a unit is no change, of a parameter, a quantity or what is sought: what goes with it is
+// Law: another spelling of a unit is not a change, of a parameter, a quantity or what is sought: what goes with it is
 // amended, and the campaign keeps the spelling of what it has measured. A simulated task takes any spelling.
 func TestRespelledUnitIsNoChange(t *testing.T) {
 	const old = `

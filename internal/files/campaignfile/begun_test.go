@@ -70,7 +70,7 @@ func TestDefaultDesignShowsTheSpace(t *testing.T) {
 	}
 }
 
-// Law: the initial design of a campaign that has begun is no part of an amendment where its file leaves it to
+// Law: the initial design of a campaign that has begun is not part of an amendment where its file leaves it to
 // campaignd, whatever campaignd would choose for it now; where the file names it, it is.
 func TestABegunDesignStays(t *testing.T) {
 	reg := builtin.Registry()
@@ -99,7 +99,7 @@ func TestABegunDesignStays(t *testing.T) {
 	}
 }
 
-// Law: settings that came after a campaign had begun stay as they were for it, absent: its file is no amendment as it
+// Law: settings that came after a campaign had begun stay as they were for it, absent: its file is not an amendment as it
 // is, another budget amends that alone, and what is amended is sound. Where the file names one, it is amended.
 func TestLaterSettingsStayAbsent(t *testing.T) {
 	reg := builtin.Registry()

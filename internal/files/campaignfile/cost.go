@@ -32,7 +32,7 @@ func (v *validator) cost() {
 	}
 	rule, _ := v.next()
 	if searched := rule.Searched(); searched != nil && !next.Logarithm(searched) {
-		v.report(at("policy", "next"), fmt.Sprintf("%s is no logarithm of what an experiment is worth, and cannot be weighed against its cost", rule.Name),
+		v.report(at("policy", "next"), fmt.Sprintf("%s is not a logarithm of what an experiment is worth, and cannot be weighed against its cost", rule.Name),
 			"write lognei, logei or lognehvi, or leave cost out")
 	}
 }
@@ -62,7 +62,7 @@ func (v *validator) costFormula() {
 	}
 	faults := len(v.faults)
 	for _, name := range f.Names() {
-		p := v.parameter(name)
+		p := parameterOf(&v.def, name)
 		switch {
 		case v.def.Quantity(name) != nil:
 			v.report(here, fmt.Sprintf("%s is a quantity", name),
@@ -71,13 +71,13 @@ func (v *validator) costFormula() {
 			v.report(here, fmt.Sprintf("%s is neither a parameter nor a quantity", name),
 				"name a numeric parameter, or a declared quantity that is the cost")
 		case len(p.Categories) > 0:
-			v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of the formula")
+			v.report(here, fmt.Sprintf("%s is not a number", name), "leave it out of the formula")
 		}
 	}
 	if v.somewhere(here, f); len(v.faults) > faults {
 		return
 	}
-	r := f.Range(v.rangesOf(f))
+	r := f.Range(rangesOf(&v.def, f))
 	switch budget := v.def.Budget.Cost; {
 	case !(r.Upper > 0):
 		v.report(here, "it is never greater than 0", "correct it: a cost is what an experiment takes")

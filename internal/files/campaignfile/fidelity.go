@@ -47,9 +47,9 @@ func (v *validator) sources() {
 		v.report(here, fmt.Sprintf("there are %d sources", n), fmt.Sprintf("name from 2 to %d", definition.MaxSources))
 	}
 	if name := f.Target.Name(); f.Source(name) == nil {
-		v.report(at("fidelity", "target"), fmt.Sprintf("%s is no source", f.Target), "name one of "+format.List(names...))
+		v.report(at("fidelity", "target"), fmt.Sprintf("%s is not a source", f.Target), "name one of "+format.List(names...))
 	}
-	p := v.parameter(f.Parameter)
+	p := parameterOf(&v.def, f.Parameter)
 	same := p != nil && len(p.Categories) == len(names)
 	for i := 0; same && i < len(names); i++ {
 		same = p.Categories[i].Name == names[i] && p.Categories[i].Descriptors == nil
@@ -66,16 +66,16 @@ func (v *validator) sources() {
 // fidelityParameter checks a numeric fidelity.
 func (v *validator) fidelityParameter() {
 	f := v.def.Fidelity
-	switch p := v.parameter(f.Parameter); {
+	switch p := parameterOf(&v.def, f.Parameter); {
 	case f.Parameter == "":
 		v.report(at("fidelity"), "it does not say by what an experiment becomes cheaper",
 			"name it: fidelity: {parameter: hours, target: 100}, or sources: [{name: simulation, cost: 0.1}, …]")
 		return
 	case p == nil:
-		v.report(at("fidelity", "parameter"), fmt.Sprintf("%s is no parameter", f.Parameter), "name a numeric parameter")
+		v.report(at("fidelity", "parameter"), fmt.Sprintf("%s is not a parameter", f.Parameter), "name a numeric parameter")
 		return
 	case !numeric(*p):
-		v.report(at("fidelity", "parameter"), fmt.Sprintf("%s is no number", f.Parameter),
+		v.report(at("fidelity", "parameter"), fmt.Sprintf("%s is not a number", f.Parameter),
 			"write its categories as sources, each with its cost")
 		return
 	}

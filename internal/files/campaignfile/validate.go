@@ -81,21 +81,21 @@ func (v *validator) report(p path, problem, advice string) {
 // finite is true of a number that is not given.
 func finite(x *float64) bool { return x == nil || !(math.IsNaN(*x) || math.IsInf(*x, 0)) }
 
-// parameter returns the parameter of that name, or nil.
-func (v *validator) parameter(name string) *definition.Parameter {
-	for i := range v.def.Parameters {
-		if v.def.Parameters[i].Name == name {
-			return &v.def.Parameters[i]
+// parameterOf returns the parameter of that name, or nil.
+func parameterOf(def *definition.Campaign, name string) *definition.Parameter {
+	for i := range def.Parameters {
+		if def.Parameters[i].Name == name {
+			return &def.Parameters[i]
 		}
 	}
 	return nil
 }
 
-// names returns the names of the parameters for which keep holds. A misspelled name is compared
+// namesOf returns the names of the parameters for which keep holds. A misspelled name is compared
 // with them: only with those that would be right at that place.
-func (v *validator) names(keep func(definition.Parameter) bool) []string {
+func namesOf(def *definition.Campaign, keep func(definition.Parameter) bool) []string {
 	var names []string
-	for _, p := range v.def.Parameters {
+	for _, p := range def.Parameters {
 		if keep(p) {
 			names = append(names, p.Name)
 		}
@@ -256,10 +256,10 @@ func (v *validator) constraints() {
 		}
 		for _, name := range sortedKeys(c.Terms) {
 			coefficient, term := c.Terms[name], here.To("terms", name)
-			switch p := v.parameter(name); {
+			switch p := parameterOf(&v.def, name); {
 			case p == nil:
 				v.report(term, fmt.Sprintf("there is no parameter %q", name),
-					yamltree.Suggest(name, v.names(numeric)))
+					yamltree.Suggest(name, namesOf(&v.def, numeric)))
 			case !numeric(*p):
 				v.report(term, fmt.Sprintf("%q is categorical and has no number", name),
 					"use an excluded region to forbid a category")
@@ -287,12 +287,12 @@ func (v *validator) excluded() {
 		}
 		for _, name := range sortedKeys(r.Where) {
 			s, side := r.Where[name], here.To(name)
-			p := v.parameter(name)
+			p := parameterOf(&v.def, name)
 			interval := s.Min != nil || s.Max != nil
 			switch {
 			case p == nil:
 				v.report(side, fmt.Sprintf("there is no parameter %q", name),
-					yamltree.Suggest(name, v.names(anyKind)))
+					yamltree.Suggest(name, namesOf(&v.def, anyKind)))
 			case !numeric(*p) && (interval || s.Is == ""):
 				v.report(side, fmt.Sprintf("%q is categorical", name), "write is: and the name of a category")
 			case !numeric(*p):
@@ -321,7 +321,7 @@ func (v *validator) excluded() {
 // that of plausible results: a target outside it could never be reached.
 func (v *validator) objective() {
 	o := v.def.Objective
-	if v.parameter(o.Name) != nil {
+	if parameterOf(&v.def, o.Name) != nil {
 		v.report(at("objective", "name"), fmt.Sprintf("a parameter is called %q too", o.Name),
 			"give the objective a name of its own")
 	}

@@ -25,10 +25,10 @@ func (v *validator) steps() {
 	}
 	for _, name := range sortedKeys(in.Steps) {
 		step, here := in.Steps[name], at("instrument", "steps", name)
-		switch p := v.parameter(name); {
+		switch p := parameterOf(&v.def, name); {
 		case p == nil:
 			v.report(here, fmt.Sprintf("there is no parameter %q", name),
-				yamltree.Suggest(name, v.names(continuous)))
+				yamltree.Suggest(name, namesOf(&v.def, continuous)))
 		case !continuous(*p):
 			v.report(here, fmt.Sprintf("%q has its own list of values", name),
 				"steps are for parameters with min and max")
@@ -218,11 +218,11 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 		}
 	}
 	for _, name := range sortedKeys(e.Belief.SD) {
-		sd, p := e.Belief.SD[name], v.parameter(name)
+		sd, p := e.Belief.SD[name], parameterOf(&v.def, name)
 		switch {
 		case p == nil:
 			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name),
-				yamltree.Suggest(name, v.names(numeric)))
+				yamltree.Suggest(name, namesOf(&v.def, numeric)))
 		case !numeric(*p):
 			v.report(here.To("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")
 		case !(sd > 0) || !finite(&sd):

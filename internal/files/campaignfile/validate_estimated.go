@@ -36,7 +36,7 @@ func (v *validator) estimated(here path, e definition.Expert) {
 		case slices.Contains(e.Quantities[:i], name):
 			v.report(here.To(i), name+" stands twice", "leave one of them out")
 		case q == nil:
-			v.report(here.To(i), fmt.Sprintf("%s is no declared quantity", name), "declare it under quantities, or correct its name")
+			v.report(here.To(i), fmt.Sprintf("%s is not a declared quantity", name), "declare it under quantities, or correct its name")
 		case q.From != "":
 			v.report(here.To(i), name+" follows from the parameters: it need not be estimated", "leave it out")
 		case q.Record:

@@ -56,13 +56,13 @@ func (v *validator) follows(i int) {
 		return
 	}
 	for _, name := range f.Names() {
-		p := v.parameter(name)
+		p := parameterOf(&v.def, name)
 		switch {
 		case p == nil:
-			v.report(here.To("from"), fmt.Sprintf("%s is no parameter", name),
+			v.report(here.To("from"), fmt.Sprintf("%s is not a parameter", name),
 				"it can follow from numeric parameters alone; what is computed from measured quantities is an objective or a constraint")
 		case len(p.Categories) > 0:
-			v.report(here.To("from"), fmt.Sprintf("%s is no number", name), "leave it out of the formula")
+			v.report(here.To("from"), fmt.Sprintf("%s is not a number", name), "leave it out of the formula")
 		}
 	}
 	v.somewhere(here.To("from"), f)
@@ -80,12 +80,12 @@ func (v *validator) follows(i int) {
 // quantity that is modelled or follows from the parameters, or of a numeric
 // parameter.
 func (v *validator) compared(here path, name string) (measured bool) {
-	q, p := v.def.Quantity(name), v.parameter(name)
+	q, p := v.def.Quantity(name), parameterOf(&v.def, name)
 	switch {
 	case q != nil && q.Record:
 		v.report(here, fmt.Sprintf("%s is recorded, and not modelled", name), "leave record out, or the quantity out of this")
 	case p != nil && len(p.Categories) > 0:
-		v.report(here, fmt.Sprintf("%s is no number", name), "leave it out of this")
+		v.report(here, fmt.Sprintf("%s is not a number", name), "leave it out of this")
 	case q == nil && p == nil:
 		v.report(here, fmt.Sprintf("%s is neither a quantity nor a parameter", name),
 			"declare it: quantities: [{name: "+name+", unit: …}]")
@@ -152,7 +152,7 @@ func (v *validator) tradeoff() {
 		q := v.def.Quantity(a.Name)
 		switch {
 		case q == nil:
-			v.report(here.To(i, "name"), fmt.Sprintf("%s is no declared quantity", a.Name),
+			v.report(here.To(i, "name"), fmt.Sprintf("%s is not a declared quantity", a.Name),
 				"a trade-off is between declared quantities; declare what follows from the parameters with from")
 			continue
 		case q.Record:
@@ -254,8 +254,8 @@ func (v *validator) reference() {
 			}
 		}
 		for _, name := range sortedKeys(r.Composition) {
-			if v.parameter(name) == nil {
-				v.report(here.To(name), fmt.Sprintf("%s is no parameter", name), "correct its name, or leave it out")
+			if parameterOf(&v.def, name) == nil {
+				v.report(here.To(name), fmt.Sprintf("%s is not a parameter", name), "correct its name, or leave it out")
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func (v *validator) requirement(here path, require string) (measured, sound bool
 	if v.somewhere(here, r.Excess()); len(v.faults) > faults {
 		return measured, false
 	}
-	switch possible, certain := r.Within(v.rangesOf(r.Excess())); {
+	switch possible, certain := r.Within(rangesOf(&v.def, r.Excess())); {
 	case !possible:
 		v.report(here, "no plausible value keeps it", "correct it, or min and max of its quantities")
 	case certain:
@@ -308,8 +308,8 @@ func (v *validator) requirement(here path, require string) (measured, sound bool
 	return measured, len(v.faults) == faults
 }
 
-// rangeOf is the range of plausible values of a quantity or a parameter.
-func (v *validator) rangeOf(name string) formula.Range {
+// plausibleOf is the range of plausible values of a quantity or a parameter.
+func plausibleOf(def *definition.Campaign, name string) formula.Range {
 	everything := formula.Range{Lower: math.Inf(-1), Upper: math.Inf(1)}
 	narrow := func(lo, hi *float64) formula.Range {
 		r := everything
@@ -321,14 +321,14 @@ func (v *validator) rangeOf(name string) formula.Range {
 		}
 		return r
 	}
-	if q := v.def.Quantity(name); q != nil {
+	if q := def.Quantity(name); q != nil {
 		r := narrow(q.Min, q.Max)
 		if q.Scale == definition.ScaleLog {
 			r.Lower = max(r.Lower, 0x1p-1000) // greater than 0, and so far from it that rounding does not reach it
 		}
 		return r
 	}
-	switch p := v.parameter(name); {
+	switch p := parameterOf(def, name); {
 	case p == nil:
 		return everything
 	case len(p.Values) > 0:
@@ -353,7 +353,7 @@ func (v *validator) together() {
 		}
 		all, before := bounds[name]
 		if !before {
-			all = v.rangeOf(name)
+			all = plausibleOf(&v.def, name)
 		}
 		all = formula.Range{Lower: max(all.Lower, bound.Lower), Upper: min(all.Upper, bound.Upper)}
 		if bounds[name] = all; all.Empty() {

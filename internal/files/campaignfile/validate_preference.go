@@ -27,7 +27,7 @@ func (v *validator) preference() {
 		q := v.def.Quantity(name)
 		switch {
 		case q == nil:
-			v.report(here.To(i), fmt.Sprintf("%s is no declared quantity", name),
+			v.report(here.To(i), fmt.Sprintf("%s is not a declared quantity", name),
 				"outcomes are of declared quantities; declare what follows from the parameters with from")
 			continue
 		case q.Record:
@@ -61,7 +61,7 @@ func (v *validator) preferencePolicy() {
 			"write trust: none, or leave it out")
 	}
 	if v.def.Stop.Target != nil || v.def.Stop.Window != 0 {
-		v.report(at("stop"), "what an expert prefers is no value that could be reached", "leave target and window out")
+		v.report(at("stop"), "what an expert prefers is not a value that could be reached", "leave target and window out")
 	}
 }
 

@@ -19,7 +19,7 @@ func (v *validator) quantities() {
 	o := v.def.Objective
 	for i, q := range v.def.Quantities {
 		here := at("quantities", i)
-		if v.parameter(q.Name) != nil {
+		if parameterOf(&v.def, q.Name) != nil {
 			v.report(here.To("name"), fmt.Sprintf("a parameter is called %q too", q.Name),
 				"give the quantity a name of its own")
 		}
@@ -86,12 +86,12 @@ func (v *validator) formula() {
 
 // somewhere checks that a formula can be a number within the plausible values of its names.
 func (v *validator) somewhere(here path, f *formula.Formula) {
-	ranges := v.rangesOf(f)
+	ranges := rangesOf(&v.def, f)
 	for _, name := range f.Names() {
 		if q := v.def.Quantity(named(name)); q != nil && q.From != "" {
 			// Where it has no value itself, that is reported there.
-			if from, err := formula.Parse(q.From); err == nil && from.Never(v.rangesOf(from)) == nil {
-				ranges[name] = from.Range(v.rangesOf(from))
+			if from, err := formula.Parse(q.From); err == nil && from.Never(rangesOf(&v.def, from)) == nil {
+				ranges[name] = from.Range(rangesOf(&v.def, from))
 			}
 		}
 		if ranges[name].Empty() {
@@ -104,10 +104,10 @@ func (v *validator) somewhere(here path, f *formula.Formula) {
 }
 
 // rangesOf are the ranges of plausible values of a formula's names.
-func (v *validator) rangesOf(f *formula.Formula) map[string]formula.Range {
+func rangesOf(def *definition.Campaign, f *formula.Formula) map[string]formula.Range {
 	ranges := make(map[string]formula.Range)
 	for _, name := range f.Names() {
-		ranges[name] = v.rangeOf(named(name))
+		ranges[name] = plausibleOf(def, named(name))
 	}
 	return ranges
 }

@@ -49,7 +49,7 @@ func (v *validator) initial() {
 		for _, e := range v.def.Experts {
 			if e.Asked() {
 				v.report(here.To("balanced"),
-					fmt.Sprintf("%s is no simulation: it is not known beforehand what they accept", e.Name),
+					fmt.Sprintf("%s is not a simulation: it is not known beforehand what they accept", e.Name),
 					"balanced is for simulated experts; remove it")
 			}
 		}

@@ -112,7 +112,7 @@ func checkName(name string) error {
 		)
 	}
 	if name == "engine" || name == "unknown" {
-		return problem.New(problem.Invalid, "%q is what campaignd calls a part of itself", name)
+		return problem.New(problem.Invalid, "campaignd uses %q for a part of itself", name)
 	}
 	return nil
 }

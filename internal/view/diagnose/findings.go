@@ -136,7 +136,7 @@ func (r *reader) read() {
 // Remedies for wrong measurements when it is unknown which are wrong.
 var (
 	look    = problem.Remedy{Text: "look at the measurements", Action: problem.Export}
-	correct = problem.Remedy{Text: "correct or leave out what is wrong", Action: problem.Correct}
+	correct = problem.Remedy{Text: "correct the wrong values, or leave them out", Action: problem.Correct}
 )
 
 // find adds a finding. The values are those of its text.

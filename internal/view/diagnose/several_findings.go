@@ -37,7 +37,7 @@ func (r *reader) predicted(name string, r2 float64, compositions int) {
 	def := r.v.Campaign.Definition
 	var on []string
 	if slices.Contains(computed.Sought(def), name) {
-		on = append(on, map[bool]string{true: "the front", false: "what is sought"}[def.Tradeoff() != nil])
+		on = append(on, map[bool]string{true: "the front", false: "the objective"}[def.Tradeoff() != nil])
 	}
 	for _, c := range def.ConstraintsOnOutcomes {
 		if slices.Contains(computed.Required(def, c), name) {
@@ -166,7 +166,7 @@ func (c Correlation) meaning() string {
 			b.Correlated, b.Independent))
 	}
 	if v := c.Value; v != nil {
-		parts = append(parts, fmt.Sprintf("what is sought is uncertain at %s by ± %s, and not ± %s", v.Experiment,
+		parts = append(parts, fmt.Sprintf("the objective is uncertain at %s by ± %s, and not ± %s", v.Experiment,
 			number(v.Correlated), number(v.Independent)))
 	}
 	if p := c.Best; p != nil && p.size() < changes {

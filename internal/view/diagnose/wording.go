@@ -182,7 +182,7 @@ var (
 		code:  NotFinite,
 		title: "%d of %s have no value of the formula",
 		text:  "%d of %s have all quantities and no value of %s, for it is not finite there. %s.",
-		next: "The quantities of these experiments count all the same. A model of the formula's values, and the best measured " +
+		next: "The quantities of these experiments still count. A model of the formula's values, and the best measured " +
 			"value, know nothing of them.",
 	}
 	sayUncalibrated = wording{
@@ -205,7 +205,7 @@ var (
 		title: "the compromise depends on what was not given",
 		text: "The compromise is %s, and %s where the worst value that is of interest lies farther away in %s. " +
 			"It was inferred from what was measured.",
-		next: "Say in the campaign file what is still of interest (worst:), and amend.",
+		next: "Give the worst value still of interest in the campaign file (worst:), and amend.",
 	}
 	sayMisleading = wording{
 		code:  Misleading,

@@ -179,7 +179,7 @@ func TestPalettes(t *testing.T) {
 }
 
 // A spot leads to where its page says that things are; with links in it a drawing
-// is no image.
+// is not an image.
 func TestSpotLeads(t *testing.T) {
 	leads := func(id string) string { return "/of/" + id + "?a&b" }
 	nowhere := func(string) string { return "" }

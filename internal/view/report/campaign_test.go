@@ -188,7 +188,7 @@ func (i *instrument) Await(_ context.Context, cmd instruments.Command) (instrume
 func numeric(p definition.Point, name string) float64 {
 	x, ok := p[name].Float()
 	if !ok {
-		panic(fmt.Sprintf("%s is no number", name))
+		panic(fmt.Sprintf("%s is not a number", name))
 	}
 	return x
 }

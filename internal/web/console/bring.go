@@ -246,13 +246,13 @@ func bring(v *visit) error {
 // names flags. The hint at the tick box is added only where the fault is one
 // that it removes.
 var bringWords = exchange.Words{
-	Again: "tick that the same may come again", Anyway: "tick that it is taken all the same",
+	Again: "tick that the same may come again", Anyway: "tick that it is taken nevertheless",
 	Note: "where it is to be a note", Ignore: "where it is not wanted", Column: "where it is listed",
 	Clause: func(err error) string {
 		text := err.Error()
 		for _, remedy := range problem.RemediesOf(err) {
 			if slices.Contains(remedy.Ways, problem.WayAnyway) {
-				return text + "; if that is what it is, tick that it is taken all the same"
+				return text + "; if it is right, tick that it is taken nevertheless"
 			}
 		}
 		return text
@@ -264,7 +264,7 @@ var bringWords = exchange.Words{
 // encoding it came, where that is worth a word.
 func tableOf(r *http.Request) (name, table, how string, err error) {
 	tooLarge := problem.New(problem.Invalid, "the table is larger than %d MB", maxTable>>20).
-		With(problem.Remedy{Text: "bring it in parts, each with the header: what is there already is left out"})
+		With(problem.Remedy{Text: "bring it in parts, each with the header: rows that are there already are left out"})
 	err = r.ParseMultipartForm(maxTable)
 	var large *http.MaxBytesError
 	switch {
@@ -396,7 +396,7 @@ func (p *bringPage) mayBe(im *exchange.Import, seen *exchange.Preview, use strin
 		}
 		what := "it is " + q.Name + ", which is measured"
 		if q.Name == sought.Name {
-			what = "it is " + q.Name + ", what is sought"
+			what = "it is " + q.Name + ", the objective"
 		}
 		add(q.Name, what, q.Unit)
 	}

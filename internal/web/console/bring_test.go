@@ -302,7 +302,7 @@ func TestABoundedQuantityIsAskedAbout(t *testing.T) {
 	const path = "/campaigns/bounded/tell"
 	form := url.Values{"experiment": {"e1"}, "outcome": {"measured"}, "value": {"61"}}
 	status, _, page := s.post(path, form)
-	if status != http.StatusBadRequest || !strings.Contains(page, "no value of Viskositaet") || !strings.Contains(page, "say below why there is none") ||
+	if status != http.StatusBadRequest || !strings.Contains(page, "no value of Viskositaet") || !strings.Contains(page, "the reason for its absence below") ||
 		!strings.Contains(page, `<details class="more" open><summary>A quantity has no value`) || !strings.Contains(page, `value="61"`) {
 		t.Errorf("%d %s", status, page)
 	}

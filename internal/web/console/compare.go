@@ -224,7 +224,7 @@ func (v *visit) courseOf(of *lab.Campaign) (one compared, err error) {
 func (v *visit) imaginedCourse(name string) (one compared, err error) {
 	i := strings.LastIndexByte(name, '/')
 	if i < 0 {
-		return one, problem.New(problem.Invalid, "%q is no what-if run: write CAMPAIGN/RUN", name)
+		return one, problem.New(problem.Invalid, "%q is not a what-if run: write CAMPAIGN/RUN", name)
 	}
 	of, err := v.seen(name[:i])
 	if err != nil {
@@ -355,7 +355,7 @@ func (p *comparePage) fill(all []compared, query url.Values) error {
 		p.Bounded = p.Bounded || slices.ContainsFunc(x.progress.Values, func(v campaign.Judged) bool { return v.Keeps != "" })
 		if n := x.progress.Breaking; n > 0 {
 			p.Notes = append(p.Notes, fmt.Sprintf("%s: what %d of its experiments measured breaks a constraint on "+
-				"outcomes, and is no part of its line.", x.name, n))
+				"outcomes, and is not part of its line.", x.name, n))
 		}
 		if n := len(x.progress.Cost); n > 0 {
 			row.Cost, p.Costs = format.WithUnit(format.Short(x.progress.Cost[n-1]), x.course.CostUnit), true

@@ -69,7 +69,7 @@ func TestCompare(t *testing.T) {
 		t.Errorf("the what-if does not lead to %s", link)
 	}
 	says("/compare?c=one&w=one/"+run, 200, "one, imagined: ", "less one, which share their first")
-	says("/compare?c=one&w=one", 400, "is no what-if run")
+	says("/compare?c=one&w=one", 400, "is not a what-if run")
 
 	const trades = "quantities: [{name: conductivity, unit: mS/cm}, {name: viscosity, unit: mPa·s}]\n" +
 		"objective: {tradeoff: [{maximize: conductivity, worst: 1}, {minimize: viscosity}]}"

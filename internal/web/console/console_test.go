@@ -423,7 +423,7 @@ func TestTwoExperts(t *testing.T) {
 	if _, calm := first.get("/campaigns"); strings.Contains(calm, `name="news"`) {
 		t.Error("it was put away, and is told again")
 	}
-	// A page that was open meanwhile is no dead end, either: its answer is kept.
+	// A page that was open meanwhile is not a dead end, either: its answer is kept.
 	eve := s.as("eve")
 	stale := maps.Clone(forms[ada])
 	stale.Set("answer", "unsure")

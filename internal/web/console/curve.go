@@ -176,7 +176,7 @@ func boundedCurve(s *campaign.State) string {
 	from := campaign.BestSoFar(judged, s.Definition.Sought())
 	counts := func(j campaign.Judged) bool { return !math.IsNaN(j.Value) }
 	first, begins := slices.IndexFunc(judged, counts), slices.IndexFunc(from, func(at int) bool { return at >= 0 })
-	text := "What is barred breaks a constraint on outcomes and is no part of the line"
+	text := "Barred points break a constraint on outcomes and are not part of the line"
 	switch {
 	case first < 0:
 		return ""

@@ -95,7 +95,7 @@ func TestWhatIf(t *testing.T) {
 		form url.Values
 		want string
 	}{
-		{url.Values{}, "say what is to be otherwise"},
+		{url.Values{}, "name a change"},
 		{url.Values{"method": {"nonsense"}}, ""}, // found out when its turn comes
 		{url.Values{"without": {"bob"}, "experiments": {"many"}}, `value="many"`},
 		{url.Values{"without": {"bob"}, "experiments": {"1000"}}, "no number of experiments"},
@@ -226,10 +226,10 @@ func TestWhatIfOfSeveral(t *testing.T) {
 		form url.Values
 		want string
 	}{
-		{asItWas, "say what is to be otherwise"},
+		{asItWas, "name a change"},
 		{with("constraints", "viscosity < 5"), "write a &lt;= b or a &gt;= b"},
 		{with("worst-conductivity", "much"), "Worst conductivity (mS/cm): "},
-		{with("goal", "maximize"), "say what is to be maximized"},
+		{with("goal", "maximize"), "name the quantity or formula to be maximized"},
 		{with("of", "conductivity"), "say whether conductivity is to be maximized or minimized"},
 	} {
 		status, _, text := s.post(path+"/whatif", f.form)

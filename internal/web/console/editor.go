@@ -25,7 +25,7 @@ import (
 type edited struct {
 	// Source is the file after a change of the form; empty where the file is only checked.
 	Source string `json:"source,omitempty"`
-	// Tree is what the file says, with keys in its order; null where it cannot be read.
+	// Tree is the content of the file, with keys in its order; null where it cannot be read.
 	Tree    *yamltree.Node `json:"tree"`
 	Faults  []fault        `json:"faults"`
 	Text    string         `json:"text"`
@@ -34,7 +34,7 @@ type edited struct {
 	// Changes are what would become of the campaign that the file amends; nil where it
 	// amends none.
 	Changes []string `json:"changes,omitempty"`
-	// First is what the campaign begins with; nil of a campaign that is amended.
+	// First is the beginning of the campaign; nil of a campaign that is amended.
 	First *firstExperiments `json:"first,omitempty"`
 	// Along is the part of the page that says what becomes of the rows of a table, as HTML;
 	// empty where none is brought.
@@ -128,7 +128,7 @@ func changeOf(r *http.Request) (yamledit.Change, error) {
 		case json.Number:
 			at, err := value.Int64()
 			if err != nil {
-				return change, problem.New(problem.Invalid, "%s is no place in a list", value)
+				return change, problem.New(problem.Invalid, "%s is not a place in a list", value)
 			}
 			change.Path = append(change.Path, int(at))
 		}

@@ -329,7 +329,7 @@ func correction(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 		// it gets a new value.
 		if !result.any() {
 			return engine.Request{}, problem.New(problem.Invalid,
-				"choose what is to be corrected about %s", id).About(id)
+				"choose what to correct about %s", id).About(id)
 		}
 		c.Exclude = x.Excluded && !result.hasValue()
 	default:

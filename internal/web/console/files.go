@@ -136,7 +136,7 @@ func (v *fileView) showTable(ctx context.Context, of *lab.Campaign) {
 		return
 	}
 	if text = input.Text(text); !utf8.Valid(text) {
-		v.Unshown = "It is no text in UTF-8."
+		v.Unshown = "It is not text in UTF-8."
 		return
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))

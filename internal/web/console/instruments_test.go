@@ -18,7 +18,7 @@ import (
 
 // Law: the page of a campaign says of each of its instruments which device it is, what is the oldest that it has
 // under way, when it was last heard of, what went wrong last and whether it is silent; a device that was replaced
-// is told from the one in its place; what a person said is no sign of the device.
+// is told from the one in its place; what a person said is not a sign of the device.
 func TestInstruments(t *testing.T) {
 	s := serve(t, time.Hour)
 	c := s.begin("name: bench" + space + "initial: {experiments: 4}\nbudget: {experiments: 6}\nparallel: 2\ninstrument: manual\n")

@@ -193,7 +193,7 @@ func TestASurpriseIsAskedAbout(t *testing.T) {
 	}
 }
 
-// Law: a row of several quantities that is not whole is no result: it waits for the rest, unless a
+// Law: a row of several quantities that is not whole is not a result: it waits for the rest, unless a
 // person says that there is none, and why.
 func TestARowThatIsNotWhole(t *testing.T) {
 	s := serve(t, 0)

@@ -355,7 +355,7 @@ func whole(r *http.Request, def *definition.Campaign, experiment string) error {
 		return nil
 	}
 	return problem.New(problem.Invalid, "there is no value of %s, on which decisions rest", format.List(lacks...)).
-		About(experiment).With(problem.Remedy{Text: "type the value, or say below why there is none"})
+		About(experiment).With(problem.Remedy{Text: "type the value, or the reason for its absence below"})
 }
 
 // madeOf reads the composition that was really made; nil where the form does

@@ -274,7 +274,7 @@ func TestNothingTypedIsDropped(t *testing.T) {
 		t.Errorf("a failure with a value: %d %s", status, page)
 	}
 	status, _, page = s.post("/campaigns/bench/correct", url.Values{"experiment": {"e1"}, "reason": {"x"}})
-	if status < 400 || !strings.Contains(page, "choose what is to be corrected") && !strings.Contains(page, "Choose what is to be corrected") {
+	if status < 400 || !strings.Contains(page, "choose what to correct") && !strings.Contains(page, "Choose what to correct") {
 		t.Errorf("a correction of nothing: %d %s", status, page)
 	}
 }

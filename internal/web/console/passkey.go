@@ -33,7 +33,7 @@ func (v *visit) finished(do func(ceremony) error) error {
 	var c ceremony
 	err := json.NewDecoder(v.r.Body).Decode(&c)
 	if err != nil {
-		err = problem.New(problem.Invalid, "that is no answer of a passkey: %w", err)
+		err = problem.New(problem.Invalid, "that is not an answer of a passkey: %w", err)
 	} else {
 		err = do(c)
 	}

@@ -128,7 +128,7 @@ func showQuestion(v *visit) error {
 	})
 	if !found {
 		return problem.New(problem.NotFound, "%s has no question %q", v.of.Name(), id).
-			With(problem.Remedy{Text: "see what is asked", Action: problem.Answer})
+			With(problem.Remedy{Text: "see the question", Action: problem.Answer})
 	}
 	stands := v.of.Standing()
 	p.Trust = stands.TrustLines()

@@ -97,7 +97,7 @@ func regionOf(def *definition.Campaign, form url.Values) (map[string]definition.
 		return nil, problem.New(problem.Invalid, "%s", strings.Join(faults, "; "))
 	case len(region) == 0:
 		return nil, problem.New(problem.Invalid, "the region names no parameter").
-			With(problem.Remedy{Text: "fill in at least one side: what is left empty is not limited"})
+			With(problem.Remedy{Text: "fill in at least one side: an empty one is not limited"})
 	}
 	return region, nil
 }

@@ -159,7 +159,7 @@ func orderOf(options int, form url.Values) (order []int, err error) {
 		}
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > options {
-			return nil, fmt.Errorf("%q is no place from 1 to %d", text, options)
+			return nil, fmt.Errorf("%q is not a place from 1 to %d", text, options)
 		}
 		if other, taken := place[n]; taken {
 			return nil, fmt.Errorf("%s and %s both have place %d: give each its own, or none",

@@ -70,7 +70,7 @@ func recordedBefore(ctx context.Context, of *lab.Campaign, request engine.Reques
 	if problem.CodeOf(err) == problem.NotPossible && err != nil {
 		err = problem.New(problem.NotPossible, "this page was sent before, with something else in it").
 			With(problem.Remedy{
-				Text: "look at what stands here now, and send it once more if that is what you mean",
+				Text: "look at what stands here now, and send it once more if you mean it",
 			})
 	}
 	return stored, err

@@ -112,7 +112,7 @@ func soughtOf(r *http.Request, def *definition.Campaign) (w whatif.Sought, err e
 	}
 	switch of, goal := text(r, "of"), text(r, "goal"); {
 	case of == "" && goal != "":
-		return w, problem.New(problem.Invalid, "say what is to be %sd", goal)
+		return w, problem.New(problem.Invalid, "name the quantity or formula to be %sd", goal)
 	case goal == definition.Maximize:
 		w.Maximize = of
 	case goal == definition.Minimize:
@@ -173,7 +173,7 @@ func (v *visit) beginWhatIf() (whatif.Run, error) {
 		n, err := strconv.Atoi(typed)
 		if err != nil || n < 1 || n > whatif.Most {
 			return whatif.Run{}, problem.New(problem.Invalid,
-				"%q is no number of experiments from 1 to %d", typed, whatif.Most)
+				"%q is not a number of experiments from 1 to %d", typed, whatif.Most)
 		}
 		q.Experiments = n
 	}
@@ -188,7 +188,7 @@ func (v *visit) beginWhatIf() (whatif.Run, error) {
 	switch {
 	case q.Method == "" && q.Without == "" && q.Sought.IsZero():
 		return whatif.Run{}, problem.New(problem.Invalid,
-			"say what is to be otherwise: another policy, or an expert who is left out")
+			"name a change: another policy, or an expert to be left out")
 	case !q.Sought.IsZero() && err != nil: // said where it was typed
 		return whatif.Run{}, err
 	}
@@ -373,7 +373,7 @@ func imagined(a *whatif.Answer) template.HTML {
 	ended := a.RealOutcomes()
 	really, bestReally := valuesOf(a.Definition, a.Before, ended)
 	other, bestImagined := valuesOf(a.Definition, a.Before, a.Imagined)
-	title := fmt.Sprintf("%s: what was measured, and what is imagined from %s on",
+	title := fmt.Sprintf("%s: measured, and imagined from %s on",
 		format.HeadingOf(sought), a.From)
 	f := courseOf(title, sought, max(len(really), len(other)), slices.Concat(really, other), 290, 74, 34)
 	fork := f.X(float64(len(a.Before)) + 0.5)

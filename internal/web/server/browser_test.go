@@ -319,7 +319,7 @@ func (v *visitor) inPlace(what string) {
 	v.do("size", chromedp.ResetViewport())
 }
 
-// axeOn has axe look at the page that is open; it is no wider than the screen, and links in its
+// axeOn has axe look at the page that is open; it is not a wider than the screen, and links in its
 // tables are high enough for a finger (WCAG 2.2, 2.5.8).
 func (v *visitor) axeOn(what string) {
 	v.t.Helper()

@@ -58,13 +58,13 @@ func TestStreamsLeaveRoom(t *testing.T) {
 	opens("/live", "Cookie", cookie, 200)
 	opens("/live", "Cookie", cookie, 429) // a fifth one of the account
 	if status, text := g.as(strings.TrimPrefix(first, "Bearer "), "GET", "/api/v1/campaigns", "", ""); status != http.StatusOK {
-		t.Errorf("what is no stream: %d %s", status, text)
+		t.Errorf("what is not a stream: %d %s", status, text)
 	}
 	opens(feed, "Authorization", admin, 200)
 	opens(feed, "Authorization", admin, 200)
 	opens(feed, "Authorization", admin, 429) // a seventh one of all
 	if status, text := g.as(strings.TrimPrefix(admin, "Bearer "), "GET", "/api/v1/campaigns", "", ""); status != http.StatusOK {
-		t.Errorf("what is no stream: %d %s", status, text)
+		t.Errorf("what is not a stream: %d %s", status, text)
 	}
 	for _, end := range ends {
 		end()

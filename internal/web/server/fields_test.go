@@ -577,7 +577,7 @@ func tries(t *testing.T) *trier {
 }
 
 // Law: each field of each body that the API's own document names, given a value of each kind, is
-// refused with its name, or means what it says: an empty text is no number, and nothing is
+// refused with its name, or means what it says: an empty text is not a number, and nothing is
 // recorded that was not sent.
 func TestEveryField(t *testing.T) {
 	r := tries(t)
@@ -607,7 +607,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// query gives each parameter that is no text in the address one that it cannot have.
+// query gives each parameter that is not text in the address one that it cannot have.
 func (r *trier) query(method, path, id string) {
 	r.t.Helper()
 	for _, p := range r.document.Paths[path][method].Parameters {

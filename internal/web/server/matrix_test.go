@@ -46,7 +46,7 @@ var matrix = []struct {
 	{"GET /login", "", "", 200, everybody},
 	{"POST /login", "", "name=nothing&password=" + password, 303, everybody},
 	{"POST /login/passkey/begin", "", "", 422, everybody},  // there are none here
-	{"POST /login/passkey/finish", "", "", 400, everybody}, // that is no answer of one
+	{"POST /login/passkey/finish", "", "", 400, everybody}, // that is not an answer of one
 	{"GET /login/oidc", "", "", 422, everybody},            // there is no issuer
 	{"GET /oidc/callback", "", "", 401, everybody},
 	{"POST /logout", "", "", 303, everybody},

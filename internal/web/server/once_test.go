@@ -91,7 +91,7 @@ func TestRecordedOnce(t *testing.T) {
 			t.Errorf("what was refused before, and is possible now: %d %s", status, text)
 		}
 	}
-	// Another request with the key is refused, and so is what is no key.
+	// Another request with the key is refused, and so is what is not a key.
 	for name, r := range map[string][3]string{
 		"another body": {aNote, `{"text": "goodbye"}`, "one"},
 		"another path": {"/api/v1/campaigns/bench/pause", body, "one"},

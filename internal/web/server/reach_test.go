@@ -228,7 +228,7 @@ func TestCannotBegin(t *testing.T) {
 		"ends":         "{process: {command: [sh, -c, exit 3], reply_within: 1s}}",
 		"talks":        "{process: {command: [echo, hello], reply_within: 1s}}",
 		"is not there": "{process: {command: [./nowhere], reply_within: 1s}}",
-		"is no table":  "{table: nowhere.csv}",
+		"is not a table":  "{table: nowhere.csv}",
 	} {
 		source := strings.NewReplacer("NAME", "broken", "INSTRUMENT", instrument).Replace(shelved)
 		status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", source)

@@ -160,7 +160,7 @@ func TestFarm(t *testing.T) {
 	}
 }
 
-// Law: while the database does not answer it is not known who there is, which is no reason to ask
+// Law: while the database does not answer it is not known who there is, which is not a reason to ask
 // anybody to log in: a lab without accounts answers that it is not available, and goes on by itself.
 func TestAccountsAway(t *testing.T) {
 	if testing.Short() {

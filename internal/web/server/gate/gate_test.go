@@ -233,7 +233,7 @@ func TestTimeForABody(t *testing.T) {
 }
 
 // Law: the body of a caller who is not known is bounded more tightly, wherever it goes. The form of
-// a page comes whole or is refused; a body for the API, and what is no form, is read by whom it is for.
+// a page comes whole or is refused; a body for the API, and what is not a form, is read by whom it is for.
 func TestForms(t *testing.T) {
 	const fits, larger = maxUnknown - 2, maxUnknown + 1
 	ada := accounts.Identity{Account: "ada", Method: accounts.ByPassword}
