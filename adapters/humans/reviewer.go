@@ -107,7 +107,7 @@ type Question struct {
 	// Asked and Expires are when the question was asked and when the campaign
 	// goes on without an answer; a zero Expires means never.
 	Asked, Expires time.Time
-	// View is the campaign as programs are shown it (package internal/view/shown), and
+	// View is the campaign as programs are shown it (package internal/engine/shown), and
 	// Shown which view that is; only where a program answers.
 	View  []byte
 	Shown events.Program

@@ -48,7 +48,7 @@ type Question struct {
 	Attempt  int
 	// Refused holds the faults of its answers to the questions before.
 	Refused []string
-	// View is the campaign as JSON (package internal/view/shown), and Shown which one
+	// View is the campaign as JSON (package internal/engine/shown), and Shown which one
 	// that is; the other fields of Shown are empty.
 	View  []byte
 	Shown events.Program

@@ -17,7 +17,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // clientName is this program's name at brokers.

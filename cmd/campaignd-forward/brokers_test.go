@@ -20,7 +20,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // Law: a message of AMQP has the identifier of the event, by which a consumer knows one that

@@ -15,7 +15,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/nicholas-fedor/shoutrrr/pkg/util/jsonclient"
 
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 func main() {

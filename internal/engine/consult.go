@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/methods"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/view/shown"
+	"github.com/campaignd/campaignd/internal/engine/shown"
 	"github.com/campaignd/campaignd/policies"
 	"github.com/campaignd/campaignd/projections/campaign"
 )

@@ -40,7 +40,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/engine/equip"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
@@ -48,6 +47,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab/board"
 	"github.com/campaignd/campaignd/internal/lab/devices"
+	"github.com/campaignd/campaignd/internal/lab/equip"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/view"
 )

@@ -15,12 +15,12 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/control"
-	"github.com/campaignd/campaignd/internal/engine/equip"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/ground/telemetry"
 	"github.com/campaignd/campaignd/internal/lab/devices"
+	"github.com/campaignd/campaignd/internal/lab/equip"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
 // Cost sums up the cost of a campaign's experiments, in Unit.

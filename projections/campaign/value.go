@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
 // Value is the objective's value that an experiment has as its result; ok is false where it has

@@ -3,7 +3,7 @@ package campaign
 import (
 	"slices"
 
-	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
 // Valueless are the measured experiments that cannot say what a campaign asks of them.

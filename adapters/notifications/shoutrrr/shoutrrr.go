@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/adapters/notifications"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // Channels are the rows of the table: the services that show a title of their own, and any other.

@@ -11,9 +11,9 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/doctor"
-	"github.com/campaignd/campaignd/internal/lab/relay"
 )
 
 // doctorCommand is `campaignd doctor`.

@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/ground/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay/relaytest"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
-	"github.com/campaignd/campaignd/internal/lab/relay"
-	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )

@@ -18,9 +18,9 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/control"
-	"github.com/campaignd/campaignd/internal/engine/equip"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lab/equip"
 	"github.com/campaignd/campaignd/internal/view"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/rabbitmq/amqp091-go"
 
 	"github.com/campaignd/campaignd/events/store"
-	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
+	"github.com/campaignd/campaignd/internal/ground/relay/relaytest"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 

@@ -32,7 +32,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // Options of a Forwarder.

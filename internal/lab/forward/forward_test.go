@@ -22,8 +22,8 @@ import (
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
+	"github.com/campaignd/campaignd/internal/ground/relay/relaytest"
 	"github.com/campaignd/campaignd/internal/lab/forward"
-	"github.com/campaignd/campaignd/internal/lab/relay/relaytest"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 

@@ -8,7 +8,7 @@ import (
 	"net/url"
 
 	"github.com/campaignd/campaignd/internal/files/labfile"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // direct does not follow redirections: they would carry the token elsewhere.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/internal/files/labfile"
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 const (

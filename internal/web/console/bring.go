@@ -15,8 +15,8 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/files/computed"
 	"github.com/campaignd/campaignd/internal/files/exchange"
+	"github.com/campaignd/campaignd/internal/ground/computed"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	"github.com/campaignd/campaignd/internal/ground/problem"

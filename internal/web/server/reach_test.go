@@ -223,12 +223,12 @@ func TestAmendsWhatIsReached(t *testing.T) {
 func TestCannotBegin(t *testing.T) {
 	c := serve(t)
 	for what, instrument := range map[string]string{
-		"echoes":       "{process: {command: [cat], reply_within: 1s}}",
-		"says nothing": "{process: {command: [sleep, '60'], reply_within: 1s}}",
-		"ends":         "{process: {command: [sh, -c, exit 3], reply_within: 1s}}",
-		"talks":        "{process: {command: [echo, hello], reply_within: 1s}}",
-		"is not there": "{process: {command: [./nowhere], reply_within: 1s}}",
-		"is not a table":  "{table: nowhere.csv}",
+		"echoes":         "{process: {command: [cat], reply_within: 1s}}",
+		"says nothing":   "{process: {command: [sleep, '60'], reply_within: 1s}}",
+		"ends":           "{process: {command: [sh, -c, exit 3], reply_within: 1s}}",
+		"talks":          "{process: {command: [echo, hello], reply_within: 1s}}",
+		"is not there":   "{process: {command: [./nowhere], reply_within: 1s}}",
+		"is not a table": "{table: nowhere.csv}",
 	} {
 		source := strings.NewReplacer("NAME", "broken", "INSTRUMENT", instrument).Replace(shelved)
 		status, _, text := c.do("POST", "/api/v1/campaigns", "application/yaml", source)

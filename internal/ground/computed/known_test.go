@@ -6,7 +6,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/internal/files/computed"
+	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
 // Law: a constraint on what follows from the parameters is known, and the linear one of them that it says where it is

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 

@@ -4,7 +4,7 @@ package relaytest
 import (
 	"testing"
 
-	"github.com/campaignd/campaignd/internal/lab/relay"
+	"github.com/campaignd/campaignd/internal/ground/relay"
 )
 
 // Need skips a test where campaignd-forward is not installed.
