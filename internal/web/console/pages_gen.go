@@ -4649,7 +4649,7 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 			markup.Escape(w, dot.Cause)
 		}
 		if dot.Measurement != nil {
-			w.WriteString(" What it gave all the same is in the models of its quantities, and is no result.")
+			w.WriteString(" Quantities that it gave before failing are in their models; they are not a result.")
 		}
 		w.WriteString("</p>")
 	}
@@ -7572,7 +7572,7 @@ func htmlWhatifContent(w *bytes.Buffer, dot *imaginedPage) {
 				markup.Escape(w, dot.Run.Answer.From)
 				w.WriteString(" on.")
 				if dot.Bounded {
-					w.WriteString(" What is barred breaks a constraint on outcomes and is no part of them.")
+					w.WriteString(" Barred points break a constraint on outcomes and are not part of them.")
 				}
 				w.WriteString("</figcaption></figure>")
 			}
