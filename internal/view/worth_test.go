@@ -28,9 +28,9 @@ func TestTrustInWords(t *testing.T) {
 	want := []string{
 		"ada's word is worth 0.40 of a measurement: 70 % that it goes with the measurements",
 		"bo's word in estimates is turned over, and then worth 0.65 of a measurement: over 99 % that it goes against the measurements",
-		"bo's word in choices is worth 0.050 of a measurement: 50 % that it says nothing of what is measured",
+		"bo's word in choices is worth 0.050 of a measurement: 50 % that it says nothing about measurements",
 		"cy has judged nothing yet",
-		"dee's word is worth 0 of a measurement: over 99 % that it says nothing of what is measured",
+		"dee's word is worth 0 of a measurement: over 99 % that it says nothing about measurements",
 	}
 	if got := strings.Join(said, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("%s\nwant\n%s", got, strings.Join(want, "\n"))

@@ -41,7 +41,7 @@ func TestNoNewDialect(t *testing.T) {
 var clauses = regexp.MustCompile(`\b(what is|is what|says of|of which|is no|there is none|all the same|is none)\b`)
 
 // mostClauses may be lowered, never raised. The aim is 300.
-const mostClauses = 363
+const mostClauses = 281
 
 // Law: code and comments get no further clauses in place of nouns.
 func TestNoNewClauses(t *testing.T) {

@@ -87,7 +87,7 @@ func TestBringMeasurements(t *testing.T) {
 	status, _, page := s.upload(path, look, "\ufeff"+strings.ReplaceAll(faulty, "\n", "\r\n"))
 	for _, want := range []string{
 		"<b>1</b> new", "<b>1</b> in the campaign already", "<b>4</b> faulty",
-		"none of A, B", "may be 3.500 or 3500", "above 1", "taken all the same", "not a finite number",
+		"none of A, B", "may be 3.500 or 3500", "above 1", "taken nevertheless", "not a finite number",
 		"experiments/e", `name="use.lot"`,
 	} {
 		if status != http.StatusOK || !strings.Contains(page, want) {

@@ -98,7 +98,7 @@ func TestWhatIf(t *testing.T) {
 		{url.Values{}, "name a change"},
 		{url.Values{"method": {"nonsense"}}, ""}, // found out when its turn comes
 		{url.Values{"without": {"bob"}, "experiments": {"many"}}, `value="many"`},
-		{url.Values{"without": {"bob"}, "experiments": {"1000"}}, "no number of experiments"},
+		{url.Values{"without": {"bob"}, "experiments": {"1000"}}, "not a number of experiments"},
 	} {
 		status, location, text := s.post(path+"/whatif", f.form)
 		if f.want != "" && (status != http.StatusBadRequest || !strings.Contains(strings.ToLower(text), strings.ToLower(f.want))) {
