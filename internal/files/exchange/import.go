@@ -65,7 +65,9 @@ type Import struct {
 
 // read takes over the definition of the campaign.
 func (im *Import) read(def *definition.Campaign) {
-	im.def, im.sought, im.several = def, def.Sought(), def.Several()
+	im.def = def
+	im.sought = def.Sought()
+	im.several = def.Several()
 }
 
 // AllOthers stands for all columns that an import does not know.

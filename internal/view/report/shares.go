@@ -55,7 +55,9 @@ func ShareTables(
 ) (tables []ShareTable) {
 	for _, quantity := range []string{events.QuantityMean, events.QuantitySD, events.QuantityUCB} {
 		t := ShareTable{Caption: captions[quantity]}
-		base, total, model := ShareRow{Name: "on average"}, ShareRow{Name: "in all"}, ShareRow{Name: "the model itself"}
+		base := ShareRow{Name: "on average"}
+		total := ShareRow{Name: "in all"}
+		model := ShareRow{Name: "the model itself"}
 		var parameters []string
 		values := make(map[string][]float64)
 		most := 0.0
@@ -118,7 +120,9 @@ func shareBar(on figure.Page, title string, value, most float64) template.HTML {
 	var zero, more, less figure.Paint = figure.Look{Stroke: figure.Gray, Width: 1}, figure.Look{Fill: figure.Green}, figure.Look{Fill: figure.Red}
 	if on.Palette == figure.Classes {
 		canvas = "bar"
-		zero, more, less = figure.Role("zero"), figure.Role("more"), figure.Role("less")
+		zero = figure.Role("zero")
+		more = figure.Role("more")
+		less = figure.Role("less")
 	}
 	d := on.Canvas(w, h, canvas, title)
 	d.Title(title)

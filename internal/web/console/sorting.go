@@ -39,7 +39,10 @@ func sorted(r *http.Request, table *view.Experiments) (columns []column, order [
 			ask = "-" + ask
 		}
 		if c.Heading() == name {
-			if head.Sorted, ask, said = "ascending", "-"+name, "the least "+name+" first"; down {
+			head.Sorted = "ascending"
+			ask = "-" + name
+			said = "the least " + name + " first"
+			if down {
 				head.Sorted = "descending"
 				ask = name
 				said = "the greatest " + name + " first"
