@@ -118,15 +118,15 @@ func TestShardFlag(t *testing.T) {
 		{"/4", slurm("2", "0", "4"), "numbers go from 0 to 4, for 4 shards"},
 		{"/4", slurm("2", "0", "6"), "numbers go from 0 to 6, for 4 shards"}, // 0-6:2
 		{"/4", kubernetes("4"), "4/4"},
-		{"/4", kubernetes("5"), "--shard /4 with JOB_COMPLETION_INDEX=5: there are the shards 1/4 to 4/4"},
+		{"/4", kubernetes("5"), "--shard /4 with JOB_COMPLETION_INDEX=5: the shards are 1/4 to 4/4"},
 		{"/4", map[string]string{slurmNumber: "1", kubernetesNumber: "1"}, "both SLURM_ARRAY_TASK_ID and"},
 		{"/4", nil, "this is not a task of an array"},
-		{"5/4", nil, "there are the shards 1/4 to 4/4"},
-		{"-1/4", nil, "there are the shards 1/4 to 4/4"},
+		{"5/4", nil, "the shards are 1/4 to 4/4"},
+		{"-1/4", nil, "the shards are 1/4 to 4/4"},
 		{"1/0", nil, "as in 2/4"},
 		{"2", nil, "as in 2/4"},
 		{"1/4/2", nil, "as in 2/4"},
-		{"x/4", nil, "there are the shards 1/4 to 4/4"},
+		{"x/4", nil, "the shards are 1/4 to 4/4"},
 	} {
 		sh, err := shardOf(c.flag, func(name string) string { return c.env[name] })
 		got := fmt.Sprint(sh)

@@ -19,13 +19,16 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/tests/must"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
 func TestMain(m *testing.M) {
 	signInIfAsked()
 	testinstrument.RunIfAsked()
-	_ = flag.Set("test.parallel", "4") // they mostly wait
+	if !draws.Whole() { // where all is tried, other packages wait beside them already
+		_ = flag.Set("test.parallel", "4") // they mostly wait
+	}
 	os.Exit(m.Run())
 }
 
