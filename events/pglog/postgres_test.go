@@ -2,7 +2,6 @@ package pglog
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -16,9 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// They mostly wait. Where all is tried, other packages wait beside them already.
-	beside := map[bool]string{false: "4", true: "1"}[draws.Whole()]
-	_ = flag.Set("test.parallel", beside)
+	draws.Waiting(4)
 	os.Exit(m.Run())
 }
 

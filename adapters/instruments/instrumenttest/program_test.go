@@ -5,7 +5,6 @@ package instrumenttest_test
 import (
 	"bufio"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 	"maps"
@@ -31,10 +30,7 @@ func TestMain(m *testing.M) {
 		newProgram(mode).serve()
 		os.Exit(0)
 	}
-	// They mostly wait. Where all is tried, other packages wait beside them already: eight at a time
-	// were seen to find sins that there are not.
-	beside := map[bool]string{false: "8", true: "1"}[draws.Whole()]
-	_ = flag.Set("test.parallel", beside)
+	draws.Waiting(8)
 	os.Exit(m.Run())
 }
 

@@ -4,7 +4,6 @@ package process_test
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -28,9 +27,7 @@ func TestMain(m *testing.M) {
 	testinstrument.RunIfAsked()
 	misbehaveIfAsked()
 	driveIfAsked()
-	// They mostly wait. Where all is tried, other packages wait beside them already.
-	beside := map[bool]string{false: "8", true: "1"}[draws.Whole()]
-	_ = flag.Set("test.parallel", beside)
+	draws.Waiting(8)
 	os.Exit(m.Run())
 }
 

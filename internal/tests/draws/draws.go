@@ -15,6 +15,7 @@ import (
 	"flag"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +41,18 @@ func init() {
 // Whole reports whether tests go through all of their cases, and not through a share of them that
 // is the same in each run.
 func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
+
+// Waiting has n of a package's parallel tests run at a time, for those that mostly wait; one where
+// CAMPAIGND_DRAWS is set, if to nothing: `.ci/run` has many packages wait beside each other, and
+// tests of instruments there, eight at a time, found faults in sound ones. It is for TestMain.
+func Waiting(n int) {
+	if _, set := os.LookupEnv("CAMPAIGND_DRAWS"); set {
+		n = 1
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
+		panic(err)
+	}
+}
 
 // Bounds of the work on an input: how much may be allocated for it, and how long it may take
 // without allocating, also on a busy machine. A key of 3 MB was once compared with every known

@@ -4,7 +4,6 @@ package killtest
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -18,17 +17,15 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/draws"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
 func TestMain(m *testing.M) {
 	signInIfAsked()
 	testinstrument.RunIfAsked()
-	if !draws.Whole() { // where all is tried, other packages wait beside them already
-		_ = flag.Set("test.parallel", "4") // they mostly wait
-	}
+	draws.Waiting(4)
 	os.Exit(m.Run())
 }
 
