@@ -20,7 +20,7 @@ func TestEachChannelRefusesTheSame(t *testing.T) {
 	for _, f := range []struct{ operation, part, body, says string }{
 		{"tell", "tell", `{"experiment":"e1","parameters":{"x":0.5,"salt":1},"value":1}`, "give one of experiment and parameters"},
 		{"tell", "tell", `{"value":1}`, "say which experiment it is"},
-		{"tell", "tell", `{"experiment":"e1"}`, "give the value, or why there is none"},
+		{"tell", "tell", `{"experiment":"e1"}`, "give the value, or the reason for its absence"},
 		{"tell", "tell", `{"experiment":"e1","value":2,"failed":"it leaked"}`, "has no value: give one of the two"},
 		{"tell", "tell", `{"experiment":"e1","failed":"it leaked","again":"no argon"}`, "at most one of failed, infeasible and again"},
 		{"tell", "tell", `{"parameters":{},"value":1}`, "parameters is empty"},
@@ -34,7 +34,7 @@ func TestEachChannelRefusesTheSame(t *testing.T) {
 		{"exclude", "exclude", `{"about":"e1","reason":" "}`, "an exclusion needs a reason"},
 		{"exclude", "exclude", `{"region":{},"reason":"x"}`, "region is empty"},
 		{"exclude", "exclude", `{"point":{},"reason":"x"}`, "point is empty"},
-		{"anchors", "anchors", `{"expert":"ada","points":[]}`, "say which compositions"},
+		{"anchors", "anchors", `{"expert":"ada","points":[]}`, "name the compositions"},
 		{"anchors", "anchors", `{"expert":"ada","points":[{"x":0.5,"salt":1},{}]}`, "points[1] is empty"},
 	} {
 		var answers []string
