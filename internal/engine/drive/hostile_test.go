@@ -487,8 +487,8 @@ func TestUnrecordableRequests(t *testing.T) {
 		"a cause of a novel":      {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Failed: strings.Repeat("x", 17<<20)}}, "at most 65536"},
 		"a value beyond reason":   {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(1e308)}}, "typing error"},
 		"a spread beyond reason":  {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(1.0), SD: ptr(1e300)}}, "typing error"},
-		"not a number":            {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(math.NaN())}}, "no result"},
-		"infinitely made":         {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: new(1.0)}}, "no result"},
+		"not a number":            {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: point, Value: new(math.NaN())}}, "not a result"},
+		"infinitely made":         {engine.Request{Actor: "person:eve", Tell: &engine.Tell{Parameters: definition.Point{"lipf6": definition.Number(math.Inf(1))}, Value: new(1.0)}}, "not a result"},
 		"two things at once":      {engine.Request{Actor: "person:eve", Note: note, Pause: new(events.CampaignPaused)}, "at once"},
 		"a batch too large":       {engine.Request{Actor: "person:eve", Import: rows}, "cannot be recorded"},
 		"an answer of a program": {engine.Request{Actor: "person:eve", Answer: &engine.Answer{
