@@ -62,7 +62,7 @@ func TestChartsFollowTheLog(t *testing.T) {
 		}
 	}
 	for path, word := range map[string]string{
-		"map?x=x&y=z": "no parameter", "map?x=x&y=x": "no map", "map?x=x&y=y&z=x": "mixture", "slices?at=%7B": "composition",
+		"map?x=x&y=z": "no parameter", "map?x=x&y=x": "not a map", "map?x=x&y=y&z=x": "mixture", "slices?at=%7B": "composition",
 		"slices?at=%7B%22x%22%3A1%7D": "y", "slices?move=x&to=far": "number",
 	} {
 		if said := get(path, http.StatusBadRequest); !strings.Contains(said, word) {
