@@ -115,6 +115,8 @@ func (t *Experiments) At(c *Column, x *campaign.Experiment) float64 {
 	switch d := c.Data(t, x).(type) {
 	case float64:
 		return d
+	case int:
+		return float64(d)
 	case time.Time:
 		return float64(d.UnixNano())
 	}
