@@ -161,17 +161,26 @@ func experts(c *checker, node *yamltree.Node) map[string]Expert {
 	})
 }
 
+// mapping reports whether a part is a mapping that can be read. Anything else that stands there is a
+// fault.
+func (c *checker) mapping(node *yamltree.Node) bool {
+	switch {
+	case node == nil || node.Faulty:
+		return false
+	case !node.IsMapping():
+		message, remedy := yamltree.WrongType(node.Plain(), "object")
+		c.fault(node, message, remedy)
+		return false
+	}
+	return true
+}
+
 // entries reads a mapping of names to choices with fields of their own. An entry whose choice is
 // faulty is not in the result, but its other fields have been checked.
 func entries[T any](
 	c *checker, node *yamltree.Node, kind kindOf, fields func(*yamltree.Node, definition.Choice) T,
 ) map[string]T {
-	if node == nil || node.Faulty {
-		return nil
-	}
-	if !node.IsMapping() {
-		message, remedy := yamltree.WrongType(node.Plain(), "object")
-		c.fault(node, message, remedy)
+	if !c.mapping(node) {
 		return nil
 	}
 	read := make(map[string]T)
@@ -189,12 +198,7 @@ func entries[T any](
 
 // named reads a mapping of names to sections.
 func named[T any](c *checker, node *yamltree.Node) map[string]T {
-	if node == nil || node.Faulty {
-		return nil
-	}
-	if !node.IsMapping() {
-		message, remedy := yamltree.WrongType(node.Plain(), "object")
-		c.fault(node, message, remedy)
+	if !c.mapping(node) {
 		return nil
 	}
 	read := make(map[string]T)

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"sync"
 
@@ -133,16 +132,9 @@ func surveyedAs[T any](
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := c.Sequence(); s.survey == nil || s.at != at {
-		core, err := c.Load(ctx)
+		survey, err := modelled(ctx, c, view.NewSurvey)
 		if err != nil {
-			return out, problems.Of(err)
-		}
-		survey, err := view.NewSurvey(ctx, core)
-		if errors.Is(err, view.ErrNoModel) {
-			err = problem.New(problem.NotNow, "%w", err)
-		}
-		if err != nil {
-			return out, problems.Of(err)
+			return out, err
 		}
 		s.survey = survey
 		s.at = at

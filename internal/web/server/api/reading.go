@@ -159,25 +159,32 @@ func decision(
 	return &decisionOutput{d}, nil
 }
 
-// predicted returns the model's expectation for each composition: one that cannot be predicted is a
-// fault with its place in the list, and then the whole request fails. Without a model yet, the
+// modelled returns a reader of a campaign's models, on a fold of its own. Without a model yet, the
 // error is problem.NotNow: the same request succeeds later.
+func modelled[T any](
+	ctx context.Context, c *lab.Campaign, open func(context.Context, *engine.Core) (T, error),
+) (reader T, err error) {
+	core, err := c.Load(ctx)
+	if err == nil {
+		reader, err = open(ctx, core)
+	}
+	if errors.Is(err, view.ErrNoModel) {
+		err = problem.New(problem.NotNow, "%w", err)
+	}
+	return reader, problems.Or(err)
+}
+
+// predicted returns the model's expectation for each composition: one that cannot be predicted is a
+// fault with its place in the list, and then the whole request fails.
 //
 // The rights of the caller and the model are checked before the body's own fault, which [bodyOf]
 // has kept.
 func predicted(
 	ctx context.Context, c *lab.Campaign, in *predictInput,
 ) (*predictOutput, error) {
-	core, err := c.Load(ctx)
+	predictor, err := modelled(ctx, c, view.NewPredictor)
 	if err != nil {
-		return nil, problems.Of(err)
-	}
-	predictor, err := view.NewPredictor(ctx, core)
-	if errors.Is(err, view.ErrNoModel) {
-		err = problem.New(problem.NotNow, "%w", err)
-	}
-	if err != nil {
-		return nil, problems.Of(err)
+		return nil, err
 	}
 	if in.Body.err != nil {
 		return nil, in.Body.err
