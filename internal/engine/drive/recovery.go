@@ -200,13 +200,18 @@ func fateOf(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command, e evidence,
 ) verdict {
 	v := recalledBy(ctx, instrument, cmd)
+	keeper, ok := instrument.(instruments.Keeper)
+	provable := ok && keeper.Keeps() && e.identified && !e.confirmed
+	if provable && !e.off && v.fate == instruments.FateFinished && cancelled(ctx, instrument, cmd) {
+		// campaignd was killed between voiding it and the record of that. Nobody ordered it off.
+		return notStarted
+	}
 	if v.fate != instruments.FateNotStarted || e.repeatable {
 		return v
 	}
 	cause := "the command had been sent, and the instrument says that it never started it," +
 		" which its memory alone cannot prove"
-	keeper, ok := instrument.(instruments.Keeper)
-	if ok && keeper.Keeps() && e.identified && !e.confirmed {
+	if provable {
 		if v = voided(ctx, instrument, cmd); v.fate != instruments.FateUnknown {
 			return v
 		}
@@ -234,16 +239,27 @@ func voided(ctx context.Context, instrument instruments.Instrument, cmd instrume
 			"the command had been sent, the instrument says that it never started it, and it could not be called off: %v", err)}
 	}
 	v := recalledBy(ctx, instrument, cmd)
-	if v.fate == instruments.FateFinished {
-		if o, err := instrument.Await(ctx, cmd); err != nil || o.Status != instruments.Cancelled {
-			return v
-		}
-	} else if v.fate != instruments.FateNotStarted {
+	void := v.fate == instruments.FateNotStarted ||
+		v.fate == instruments.FateFinished && cancelled(ctx, instrument, cmd)
+	if !void {
 		return v
 	}
-	return verdict{fate: instruments.FateNotStarted, void: true,
-		cause: "the command had been sent, and was not started: the instrument's ledger, which it says is durable and " +
-			"complete, did not know it, and it was called off"}
+	return notStarted
+}
+
+// notStarted is the verdict on a command that a durable and complete ledger did not know, and that
+// is called off.
+var notStarted = verdict{
+	fate: instruments.FateNotStarted,
+	void: true,
+	cause: "the command had been sent, and was not started: the instrument's ledger, which it says is durable and " +
+		"complete, did not know it, and it was called off",
+}
+
+// cancelled reports whether the outcome of a command that has ended is that it did not take place.
+func cancelled(ctx context.Context, instrument instruments.Instrument, cmd instruments.Command) bool {
+	o, err := instrument.Await(ctx, cmd)
+	return err == nil && o.Status == instruments.Cancelled
 }
 
 // recalledBy returns the instrument's account of a command's fate. Errors are tried again,

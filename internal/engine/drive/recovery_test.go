@@ -180,11 +180,12 @@ func TestLedgerThatIsDurable(t *testing.T) {
 		cause  string // of the unknown fate
 		again  bool   // another command takes its place; otherwise it has gone on by itself
 	}{
-		"it was not started":            {at: events.KindExperimentDispatched, again: true},
-		"its ledger has the void":       {events.KindExperimentDispatched, []func(*keeper){fates(none, finished), void}, "", true},
-		"it had begun in that moment":   {events.KindExperimentDispatched, []func(*keeper){fates(none, running)}, "", false},
-		"it had ended in that moment":   {events.KindExperimentDispatched, []func(*keeper){fates(none, finished)}, "", false},
-		"it had begun, and cannot stop": {events.KindExperimentDispatched, []func(*keeper){fates(none, running), toCancel(instruments.ErrUnstoppable)}, "", false},
+		"it was not started":                {at: events.KindExperimentDispatched, again: true},
+		"its ledger has the void":           {events.KindExperimentDispatched, []func(*keeper){fates(none, finished), void}, "", true},
+		"an earlier life had called it off": {events.KindExperimentDispatched, []func(*keeper){fates(finished, finished), void, earlier}, "", true},
+		"it had begun in that moment":       {events.KindExperimentDispatched, []func(*keeper){fates(none, running)}, "", false},
+		"it had ended in that moment":       {events.KindExperimentDispatched, []func(*keeper){fates(none, finished)}, "", false},
+		"it had begun, and cannot stop":     {events.KindExperimentDispatched, []func(*keeper){fates(none, running), toCancel(instruments.ErrUnstoppable)}, "", false},
 		"it does not answer that it is off": {events.KindExperimentDispatched, []func(*keeper){toCancel(errors.New("no line"))},
 			"could not be called off: no line", false},
 		"nobody knows after all": {events.KindExperimentDispatched, []func(*keeper){fates(none, unknown)}, "does not know what became", false},
@@ -267,6 +268,9 @@ func toCancel(err error) func(*keeper) {
 		}
 	}
 }
+
+// earlier has a keeper know already that e2 is off: campaignd was killed before the log knew.
+func earlier(k *keeper) { k.off = append(k.off, "electrolyte/e2") }
 
 // void has the outcome of what a keeper was told to call off say so.
 func void(k *keeper) {
