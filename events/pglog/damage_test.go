@@ -13,6 +13,7 @@ import (
 // Law: whatever is changed in the database is found: by Verify, by who reads it
 // where that can be seen, and at opening where it is at the end.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, change string
 		fault        string // what Verify says

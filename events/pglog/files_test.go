@@ -31,6 +31,7 @@ func holding(t testing.TB, d *Database, name, worker string) *Log {
 
 // The files in a database keep the laws.
 func TestFiles(t *testing.T) {
+	t.Parallel()
 	filestoretest.Run(t, func(t testing.TB) filestoretest.Subject {
 		address := freshDatabase(t)
 		d := mustConnect(t, address)

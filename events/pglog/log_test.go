@@ -180,6 +180,7 @@ func TestTwoProcesses(t *testing.T) {
 // Law: a process that is far from the database gets on against those that are near,
 // whose appends always come between its look and its own.
 func TestFarProcess(t *testing.T) {
+	t.Parallel()
 	address := freshDatabase(t)
 	line := newBadLine(t, 0)
 	line.Delay(20*time.Millisecond, 0)

@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	draws.Waiting(4)
+	draws.Waiting(8)
 	os.Exit(m.Run())
 }
 

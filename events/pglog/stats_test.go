@@ -4,9 +4,10 @@ package pglog
 
 import (
 	"context"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the numbers say what happened: which stores are held, were taken over and were

@@ -167,6 +167,7 @@ func TestHoldRace(t *testing.T) {
 
 // Law: a worker that was killed is taken for dead, and its store can be taken.
 func TestDeadWorker(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, brief)
 	w := l.worker("living")
 	mustOpen(t, w.db, "s", Options{})
@@ -179,6 +180,7 @@ func TestDeadWorker(t *testing.T) {
 // Law: a worker whose heartbeats are not answered ceases to append before
 // another one can have its store; once they are, it can take it again.
 func TestLapse(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, brief)
 	first, second := l.worker("first"), l.worker("second")
 	log := l.took(first, "s")
@@ -206,6 +208,7 @@ func TestLapse(t *testing.T) {
 // Law: a machine that is gone, and says nothing, keeps no worker from another one of
 // the address, though the wait for it is longer than a heartbeat's.
 func TestWorkerLooksElsewhere(t *testing.T) {
+	t.Parallel()
 	p := pgtest.Shared(t)
 	gone, there := pgtest.NewLine(t, p, nil), pgtest.NewLine(t, p, nil)
 	l := newLab(t, brief)
@@ -226,6 +229,7 @@ func TestWorkerLooksElsewhere(t *testing.T) {
 // Law: a worker that could not reach the database itself does not take another
 // one for dead that is about to come back, too.
 func TestComingBack(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, brief)
 	first, second := l.worker("first"), l.worker("second")
 	l.took(first, "s")
@@ -246,6 +250,7 @@ func TestComingBack(t *testing.T) {
 // one waiting: nothing was done where it had not taken the letter, and may have
 // been where it had.
 func TestLetters(t *testing.T) {
+	t.Parallel()
 	l := newLab(t, brief)
 	asked, asker := l.worker("asked"), mustConnect(t, l.address)
 	// More letters than are taken at once, which are not read yet.

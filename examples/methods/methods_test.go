@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,8 +13,10 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/built"
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // python is a Python that has the packages, or the test is skipped. CAMPAIGND_METHODS_PYTHON names one; otherwise it is
@@ -52,7 +53,7 @@ func command(t *testing.T, python string, files ...string) (run func(args ...str
 		t.Setenv("PATH", bin+":"+filepath.Dir(python)+":"+os.Getenv("PATH"))
 	}
 	t.Setenv("PATH", filepath.Dir(python)+":"+os.Getenv("PATH"))
-	program := build(t)
+	program := built.Program(t)
 	return func(args ...string) string {
 		t.Helper()
 		c := exec.Command(program, args...)
@@ -65,37 +66,9 @@ func command(t *testing.T, python string, files ...string) (run func(args ...str
 	}, folder
 }
 
-// built is campaignd, built once for all tests.
-var built struct {
-	once    sync.Once
-	program string
-	problem string
-}
-
-func build(t *testing.T) string {
-	t.Helper()
-	built.once.Do(func() {
-		folder, err := os.MkdirTemp("", "campaignd-methods")
-		if err != nil {
-			built.problem = err.Error()
-			return
-		}
-		built.program = filepath.Join(folder, "campaignd")
-		if out, err := exec.Command("go", "build", "-o", built.program, "../../cmd/campaignd").CombinedOutput(); err != nil {
-			built.problem = fmt.Sprintf("%v\n%s", err, out)
-		}
-	})
-	if built.problem != "" {
-		t.Fatal(built.problem)
-	}
-	return built.program
-}
-
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if built.program != "" {
-		os.RemoveAll(filepath.Dir(built.program))
-	}
+	built.Remove()
 	os.Exit(code)
 }
 

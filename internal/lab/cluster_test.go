@@ -77,7 +77,7 @@ func drivers(t *testing.T, names []string, labs ...*lab.Lab) []int {
 // one, evenly, and by those that are left when one ends; and what a person does
 // at any of them holds for all.
 func TestCluster(t *testing.T) {
-	private(t)
+	t.Parallel()
 	database := pgtest.URL(t)
 	server := process(t, database, "server", watches)
 	first, second := process(t, database, "first", nil), process(t, database, "second", nil)
@@ -131,7 +131,7 @@ func TestCluster(t *testing.T) {
 // asks what it does not understand, holds nothing up: campaigns are driven, and it is
 // answered that it was not understood.
 func TestOtherVersions(t *testing.T) {
-	private(t)
+	t.Parallel()
 	database := pgtest.URL(t)
 	server, worker := process(t, database, "server", watches), process(t, database, "worker", nil)
 	for id, said := range map[string]string{
@@ -185,7 +185,7 @@ func TestShare(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits until campaigns have stood still")
 	}
-	private(t)
+	t.Parallel()
 	database := pgtest.URL(t)
 	labs := []*lab.Lab{process(t, database, "first", nil), process(t, database, "second", nil)}
 	eventually(t, "the two know each other", func() bool { return processes(labs[0]) == 2 && processes(labs[1]) == 2 })
@@ -244,7 +244,7 @@ func TestKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits until campaigns have stood still")
 	}
-	private(t)
+	t.Parallel()
 	p := &slow{let: make(chan struct{})}
 	reg := withPump(p)
 	options := func(names []string) func(*lab.Options) {
@@ -303,7 +303,7 @@ func TestTakeover(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a lease to end")
 	}
-	private(t)
+	t.Parallel()
 	database := pgtest.URL(t)
 	first := process(t, database, "first", nil)
 	c := define(t, first, byHand)
@@ -351,7 +351,7 @@ func TestInstrumentsAreReached(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits until no process has come")
 	}
-	private(t)
+	t.Parallel()
 	database := pgtest.URL(t)
 	labFile := func(names ...string) func(*lab.Options) {
 		return func(o *lab.Options) {

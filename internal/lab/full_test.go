@@ -25,7 +25,7 @@ import (
 // what was acknowledged is there, what was refused is not, and while the disk is full what is there
 // can be read.
 func TestFullDisk(t *testing.T) {
-	private(t)
+	t.Parallel()
 	var full atomic.Bool
 	files := errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if full.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpRemove {

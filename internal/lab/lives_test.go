@@ -335,7 +335,7 @@ func (l *living) lives() {
 // is recorded once; the campaign goes on; the lab is in no trouble once the call succeeds, and lets go
 // of what it holds. A failure that kept anything from being done is said with its reason.
 func TestWhateverFails(t *testing.T) {
-	private(t)
+	t.Parallel()
 	want := []string{"campaign.defined 1", "experiment.measured 2", "note.added 3"}
 	var lives sync.WaitGroup
 	quiet := map[string]bool{ // nobody need know: it costs time, or is done another way

@@ -16,7 +16,7 @@ import (
 // Law: of many campaigns that are free a process takes some at a time, however often it looks, and
 // the next ones once it has those; so one that starts a moment later has its share.
 func TestTakesSomeAtATime(t *testing.T) {
-	private(t)
+	t.Parallel()
 	const all = lab.MostOpening + 12
 	database := pgtest.URL(t)
 	server := process(t, database, "server", watches)

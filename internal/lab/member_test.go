@@ -2,9 +2,10 @@ package lab
 
 import (
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"slices"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: campaigns that are folded side by side stand in the order of their

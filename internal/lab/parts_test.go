@@ -39,6 +39,7 @@ import (
 // is cut; it is told of each time that the server cannot be reached, once. What the server refuses is
 // an error, and the end of who follows is none.
 func TestFollowingOverCuts(t *testing.T) {
+	t.Parallel()
 	log := memlog.New()
 	add := func(n int) {
 		t.Helper()

@@ -102,7 +102,7 @@ func TestReads(t *testing.T) {
 // holds; a store that cannot be read is not waited for. What another process records is read
 // too, through that process, and goes on to be read when the store is the lab's.
 func TestReadsWhatAnotherHolds(t *testing.T) {
-	private(t)
+	t.Parallel()
 	folder := t.TempDir()
 	options := lab.LocalOptions{Registry: builtin.Registry()}
 	h := must.Get(lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options))(t)

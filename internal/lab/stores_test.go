@@ -40,7 +40,7 @@ func note(text string) engine.Request {
 // Law: a store that another process holds is shown and written through that process, and is
 // the lab's once that has let go of it. What was to be run and could not be is run then.
 func TestHeldByAnother(t *testing.T) {
-	private(t)
+	t.Parallel()
 	folder := t.TempDir()
 	options := lab.LocalOptions{Registry: builtin.Registry()}
 	h := must.Get(lab.OpenLocal(t.Context(), filepath.Join(folder, "bench.campaign"), options))(t)
@@ -79,7 +79,7 @@ func TestHeldByAnother(t *testing.T) {
 // Law: what other commands make in the folder appears, and is not run unasked, not even after
 // a restart.
 func TestNewStoreAppears(t *testing.T) {
-	private(t)
+	t.Parallel()
 	folder := t.TempDir()
 	l := open(t, folder)
 	h, err := lab.OpenLocal(t.Context(), filepath.Join(folder, "later.campaign"), lab.LocalOptions{Registry: builtin.Registry()})

@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/draws"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -19,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 // programVariable turns this test binary into a program behind a process instrument.

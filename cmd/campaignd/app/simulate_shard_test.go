@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // simulateIn runs `campaignd simulate` in this process and returns what it

@@ -3,13 +3,14 @@ package app
 import (
 	"bytes"
 	"encoding/json"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // With the standard variables set, a run exports traces and metrics, and

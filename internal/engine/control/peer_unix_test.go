@@ -3,11 +3,12 @@
 package control
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: who is at the other end is the system's word; where it has none, as of a

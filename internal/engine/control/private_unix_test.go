@@ -3,12 +3,13 @@
 package control
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: a socket is private whatever the umask is, and making it changes nothing for

@@ -1,12 +1,13 @@
 package lock
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: all users of a machine have the same folders of locks, wherever each has files of their own,

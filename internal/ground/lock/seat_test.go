@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func robot(campaign string, capacity int) Holder {

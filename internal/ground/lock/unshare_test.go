@@ -4,12 +4,13 @@ package lock
 
 import (
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // showVariable has this program say whether its folder of locks is hidden, and end.

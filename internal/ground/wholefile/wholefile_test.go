@@ -2,12 +2,13 @@ package wholefile
 
 import (
 	"errors"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: where there is no room for a file, the one that was there stays as it is, and nothing is left beside it.

@@ -2,9 +2,10 @@ package accounts
 
 import (
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"path/filepath"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // BenchmarkLogin is a login with the parameters of argon2id that are used, and a disk that is

@@ -3,11 +3,12 @@ package acquisition
 import (
 	"encoding/json"
 	"errors"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"math"
 	"os"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Oracle r: cost counts by the share of the budget that is left.

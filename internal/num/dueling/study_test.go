@@ -1,9 +1,10 @@
 package dueling
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var paperTasks = []string{"rbf", "matern52", "matern32"}

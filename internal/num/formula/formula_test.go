@@ -2,11 +2,12 @@ package formula
 
 import (
 	"errors"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 func parse(t testing.TB, text string) *Formula {

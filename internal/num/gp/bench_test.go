@@ -2,11 +2,12 @@ package gp
 
 import (
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var sizes = []int{25, 50, 100, 200, 400, 1000, 2000}

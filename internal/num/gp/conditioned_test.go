@@ -1,11 +1,12 @@
 package gp
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // worldOf returns a posterior of n measurements in d dimensions, and m further points.

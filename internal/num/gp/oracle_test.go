@@ -2,11 +2,12 @@ package gp
 
 import (
 	"encoding/json"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestOracle compares with values computed independently, at 40 digits in part: posterior and log

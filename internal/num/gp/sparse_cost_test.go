@@ -1,11 +1,12 @@
 package gp
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"math/rand/v2"
 	"os"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // TestApproximationCost logs how far the approximate posterior is from the exact one, the table of

@@ -3,10 +3,11 @@ package optimize
 import (
 	"context"
 	"errors"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // hollows is minimal, with the values −depth, at the points of a row, among which it is 0.

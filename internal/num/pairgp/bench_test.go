@@ -3,8 +3,9 @@ package pairgp
 import (
 	"context"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var (

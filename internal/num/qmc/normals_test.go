@@ -1,9 +1,10 @@
 package qmc
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: the draws are of independent standard normal values, quasi-random ones far nearer to that than chance, and

@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // mixtures returns the points with the dimensions of a coalition's groups replaced by those of x.

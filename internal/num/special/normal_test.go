@@ -3,10 +3,11 @@ package special
 import (
 	"encoding/json"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"math"
 	"os"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // The reference values, computed with 400 digits (mpmath) and rounded: φ, Φ, h and the Mills ratio from one tail to

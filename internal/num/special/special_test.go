@@ -3,11 +3,12 @@ package special
 import (
 	"encoding/json"
 	"errors"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"math"
 	"os"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // relative fails the test where got is not within tol of want, relative to want (absolute at 0).

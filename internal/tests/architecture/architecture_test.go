@@ -3,7 +3,6 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/parser"
 	"go/token"
 	"os"
@@ -13,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const (
@@ -99,6 +100,7 @@ var may = []struct {
 	{"internal/tests/testinstrument", []string{"adapters/instruments/sdk", "events", "adapters", "internal/ground/clock"}},
 	{"internal/tests/chaos", []string{""}},
 	{"internal/tests/draws", nil},
+	{"internal/tests/built", nil},
 	{"internal/tests/must", nil},
 	{"internal/tests/killtest", []string{""}},
 	{"internal/tests/faults", []string{""}},

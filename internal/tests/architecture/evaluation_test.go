@@ -1,7 +1,6 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -9,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: no result depends on the order of evaluation. In

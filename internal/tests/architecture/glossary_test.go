@@ -1,13 +1,14 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // dialect are words of ours for which the field has its own (docs/glossary.md), and how often

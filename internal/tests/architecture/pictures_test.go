@@ -1,11 +1,12 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: each picture that README.md names is there, and small enough to travel with every clone.

@@ -1,7 +1,6 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // commands are the packages that write a remedy as a command, which needs no words.

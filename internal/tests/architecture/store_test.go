@@ -1,7 +1,6 @@
 package architecture
 
 import (
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -10,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // knowPebble are the files above package events that may know what a store is kept in,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -123,7 +124,8 @@ func TestOneDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and kills them")
 	}
-	program := product(t)
+	t.Parallel()
+	program := built.Program(t)
 	n := deviceExperiments(t, 80)
 	for _, capacity := range []int{1, lineCampaigns} {
 		if capacity > 1 && !draws.Whole() {

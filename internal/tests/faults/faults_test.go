@@ -46,6 +46,7 @@ func asked(t *testing.T, usual, all []string) (n int, chosen []string, seed uint
 // stored, once and in its place; what was refused is not; what a reader was shown
 // stays; the trees verify; and all get on again.
 func TestFaults(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, f := range faults {
 		names = append(names, f.name)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/pglog"
+	"github.com/campaignd/campaignd/internal/tests/built"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
 
@@ -31,7 +33,10 @@ func TestMain(m *testing.M) {
 		h.run()
 		return
 	}
-	os.Exit(m.Run())
+	draws.Waiting(3)
+	code := m.Run()
+	built.Remove()
+	os.Exit(code)
 }
 
 // host says what a process that writes and reads does.

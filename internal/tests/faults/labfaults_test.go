@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -208,12 +209,13 @@ func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts servers and kills them")
 	}
+	t.Parallel()
 	var names []string
 	for _, f := range labFaults {
 		names = append(names, f.name)
 	}
 	n, chosen, seed := asked(t, usualLab, names)
-	program := product(t)
+	program := built.Program(t)
 	all := make(map[string][]labResult)
 	for i := range n {
 		name := chosen[i%len(chosen)]
@@ -238,7 +240,7 @@ func TestLab(t *testing.T) {
 	t.Logf("what was measured:\n%s", labTable(chosen, all))
 }
 
-// product builds the program, with parts of the log taken away.
+// product builds campaignd with parts of the log taken away.
 func product(t *testing.T, rules ...[]edit) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "campaignd")

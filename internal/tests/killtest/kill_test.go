@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
@@ -26,7 +27,9 @@ func TestMain(m *testing.M) {
 	signInIfAsked()
 	testinstrument.RunIfAsked()
 	draws.Waiting(4)
-	os.Exit(m.Run())
+	code := m.Run()
+	built.Remove()
+	os.Exit(code)
 }
 
 // victim is what a kill ends.
@@ -82,7 +85,7 @@ const (
 func TestKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	t.Logf("%d kills, seed %d", kills, seed)
-	binary := build(t)
+	binary := built.Program(t)
 	hits := &tally{counts: make(map[string]map[victim]int)}
 	t.Run("campaigns", func(t *testing.T) {
 		shares := 0

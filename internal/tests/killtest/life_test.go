@@ -19,17 +19,6 @@ import (
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
-// build builds campaignd.
-func build(t *testing.T) string {
-	t.Helper()
-	binary := filepath.Join(t.TempDir(), "campaignd")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/campaignd/campaignd/cmd/campaignd").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return binary
-}
-
 // command is campaignd with the given arguments.
 func (c *campaignRun) command(args ...string) *exec.Cmd {
 	cmd := exec.Command(c.binary, args...)

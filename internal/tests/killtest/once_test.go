@@ -23,6 +23,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
@@ -258,7 +259,7 @@ func (c *callers) ask(ctx context.Context, a asked, rng *rand.Rand) {
 // each time it is answered, it is answered the same. A command that ends well has counted once, and
 // one that does not at most once.
 func TestCountedOnce(t *testing.T) {
-	binary := build(t)
+	binary := built.Program(t)
 	t.Run("folder", func(t *testing.T) {
 		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE", 300), filepath.Join(t.TempDir(), "shared.campaign"))
 	})

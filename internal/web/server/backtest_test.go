@@ -2,12 +2,13 @@ package server_test
 
 import (
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: wherever a campaign is shown whose results are looked up in a table, that is said: in the status and the list of

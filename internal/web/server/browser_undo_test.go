@@ -10,6 +10,7 @@ import (
 // Law: an answer that a person takes back is not sent, and what they typed stays; one that they do not
 // take back is sent once, in the end also where they leave its page, which they need not wait for.
 func TestTakingBack(t *testing.T) {
+	t.Parallel()
 	v := lives(t)
 	v.define("labels", labels)
 	v.open("/questions/labels/q1")

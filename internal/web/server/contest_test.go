@@ -2,10 +2,11 @@ package server_test
 
 import (
 	"encoding/json"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"sync"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: of two scripts that answer a question at once, each having seen it unanswered, one is

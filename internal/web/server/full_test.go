@@ -20,6 +20,7 @@ func TestDatabaseFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it starts a server of PostgreSQL")
 	}
+	t.Parallel()
 	small := pgtest.NewSmall(t)
 	f := newSiteOf(t, 1)
 	f.places = []string{small.URL}

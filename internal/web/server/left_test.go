@@ -3,13 +3,14 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"net/url"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // chained is a campaign file of some kilobytes whose space takes minutes.

@@ -27,6 +27,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
 
@@ -153,17 +154,6 @@ func (m *machines) define(own events.Store, campaigns int) {
 	if m.t.Failed() {
 		m.t.FailNow()
 	}
-}
-
-// program builds campaignd.
-func program(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "campaignd")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/campaignd/campaignd/cmd/campaignd").CombinedOutput()
-	if err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
 }
 
 // start starts a process of the lab, on what it takes for a machine of its own.
@@ -366,7 +356,7 @@ func TestMachines(t *testing.T) {
 	consoles := fromEnvironment(t, "CAMPAIGND_LAB_CONSOLES", 200)
 	rate := fromEnvironment(t, "CAMPAIGND_LAB_ANSWERS", 5)
 	seconds := fromEnvironment(t, "CAMPAIGND_LAB_SECONDS", 30)
-	binary := program(t)
+	binary := built.Program(t)
 	began := time.Now()
 	m := newMachines(t, campaigns, consoles)
 	t.Logf("%d campaigns, written in %.1f s", campaigns, time.Since(began).Seconds())

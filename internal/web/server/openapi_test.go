@@ -3,10 +3,11 @@ package server_test
 import (
 	"bytes"
 	"flag"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"os"
 	"testing"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite docs/openapi.json")

@@ -6,12 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 const bench = `

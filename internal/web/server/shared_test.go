@@ -166,6 +166,7 @@ func TestAccountsAway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for a database that does not answer")
 	}
+	t.Parallel()
 	f := newSiteOf(t, 2)
 	database := pgtest.Shared(t)
 	line := pgtest.NewLine(t, database, nil)

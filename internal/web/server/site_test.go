@@ -19,6 +19,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
@@ -37,9 +38,13 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
+	if !draws.Whole() {
+		draws.Waiting(4)
+	}
 	code := m.Run()
 	chromium.end()
 	_ = os.RemoveAll(own)
+	built.Remove()
 	os.Exit(code)
 }
 

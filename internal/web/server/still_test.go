@@ -20,6 +20,7 @@ import (
 // Law: whoever listens to a campaign is told nothing more of it from the moment on at which they
 // may not see it any more. The stream ends, but for a page of somebody who is still logged in.
 func TestStreamsEndWithAccess(t *testing.T) {
+	t.Parallel()
 	folder := t.TempDir()
 	book := must.Get(accounts.Open(accounts.Dir(folder), accounts.Options{}))(t)
 	defer book.Close()

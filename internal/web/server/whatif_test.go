@@ -2,11 +2,12 @@ package server_test
 
 import (
 	"encoding/json"
-	"github.com/campaignd/campaignd/internal/tests/must"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
 // Law: what if is asked over the API and worked out beside; what comes of it has the decision that was really
