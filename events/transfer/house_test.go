@@ -145,6 +145,7 @@ func writes(t *testing.T, address string) bool {
 // values and files; what was missing is said. The old one can be read and not written, and
 // says where it went; moved again nothing happens, and it can come home.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	folder := func(t *testing.T) string { return filepath.Join(t.TempDir(), "bench.campaign") }
 	database := func(t *testing.T) string { return store.In(pgtest.URL(t), "bench") }
 	for name, c := range map[string]struct{ from, to func(*testing.T) string }{
@@ -251,6 +252,7 @@ const movesAt = "CAMPAIGND_TEST_MOVES_AT"
 // Law: wherever a move is killed, at most one of the two stores can be written; the same command
 // again completes it, and then that one is the new one.
 func TestMoveIsKilledAnywhere(t *testing.T) {
+	t.Parallel()
 	if said := strings.Split(os.Getenv(movesAt), "\n"); len(said) == 3 {
 		transfer.AtSteps(func(step string) {
 			if step == said[0] {
@@ -372,6 +374,7 @@ func TestBackupIsOfOneMoment(t *testing.T) {
 // Law: 20,000 events go into a database and come back, and each store proves the same, byte for
 // byte.
 func TestThereAndBack(t *testing.T) {
+	t.Parallel()
 	address := store.In(pgtest.URL(t), "bench")
 	folder := t.TempDir()
 	from, back := filepath.Join(folder, "from"), filepath.Join(folder, "back")

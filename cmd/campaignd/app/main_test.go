@@ -28,9 +28,13 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/ground/lock"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
+	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
 func TestMain(m *testing.M) {
+	if !draws.Whole() {
+		draws.Waiting(4)
+	}
 	testscript.Main(m, map[string]func(){
 		"campaignd":  onTestClock,
 		"robot":      robot,

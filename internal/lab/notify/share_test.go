@@ -154,6 +154,7 @@ func (s *sharing) arrives(title string, times int) []string {
 // where that ends, and also where it is killed; and then what it was sending is sent again, by the
 // same identifier, and nothing else is.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	s := &sharing{
 		t: t, database: pgtest.URL(t), store: memlog.New(), began: time.Now(),
 		service: &service{sent: make(map[string][]string), hangs: make(map[string]bool)},
@@ -216,6 +217,7 @@ func TestShared(t *testing.T) {
 // leaves before the log knows of it, and what they have recorded is what a third one reads: nothing
 // is left to be sent.
 func TestSharedContended(t *testing.T) {
+	t.Parallel()
 	s := &sharing{t: t, database: pgtest.URL(t), store: memlog.New(), began: time.Now()}
 	own := must.Get(lablog.Open(lablog.Address(s.database), lablog.Options{}))(t)
 	defer own.Close()
