@@ -51,16 +51,18 @@ func (h *history) act(e events.Event, entry view.Line, payload events.Payload) {
 // isAct reports whether an event is something that a person did, or an answer
 // with a comment. Answers without one are in the tables of questions.
 //
-// A new kind of event that a person causes has to be added here; until it is,
-// the report leaves it out, and nothing else depends on it.
+// A new kind of event that a person causes has to be added here: until it is, the report leaves it
+// out. TestEveryReasonIsTold asks for those with a reason.
 func isAct(e events.Event, payload events.Payload) bool {
 	switch p := payload.(type) {
 	case *events.QuestionAnswered:
 		return p.Comment != ""
-	case *events.ExperimentCancelled:
+	case *events.AnchorsDeclared:
+		return p.Instead // the first ones are of the definition
+	case *events.ExperimentCancelled, *events.CancellationAnswered:
 		// the engine cancels experiments too: at the end, and outside the space
 		return strings.HasPrefix(e.Actor, "person:")
-	case *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
+	case *events.CancellationOrdered, *events.FileWithdrawn, *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
 		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
 		*events.QuestionSuperseded, *events.QuestionContested:
 		return true

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,33 @@ func TestWhatPeopleDid(t *testing.T) {
 	}
 	if rows := exclusionsOf(c.history()); len(rows) != 1 || rows[0].ID != "n1" {
 		t.Errorf("excluded now: %+v", rows)
+	}
+}
+
+// Law: whatever a person gives a reason for stands among the acts in the report, or where this
+// table says.
+func TestEveryReasonIsTold(t *testing.T) {
+	elsewhere := map[events.Kind]string{
+		events.KindCampaignAmended:      "the changes of the definition",
+		events.KindCampaignCompleted:    "the header",
+		events.KindQuestionWithdrawn:    "the questions",
+		events.KindExperimentCorrected:  "the corrections",
+		events.KindMeasurementCorrected: "the corrections",
+		events.KindMeasurementFlagged:   "the measurements in doubt",
+		events.KindDecisionMade:         "the decisions",
+		events.KindMethodAnswered:       "the decisions",
+	}
+	for _, k := range events.Kinds() {
+		payload := k.New()
+		if anchors, ok := payload.(*events.AnchorsDeclared); ok {
+			anchors.Instead = true
+		}
+		reasoned := reflect.ValueOf(payload).Elem().FieldByName("Reason").IsValid()
+		told := isAct(events.Event{Kind: k.Kind, Actor: "person:ada"}, payload)
+		where, apart := elsewhere[k.Kind]
+		if reasoned && told == apart {
+			t.Errorf("%s: listed among the acts: %t; told elsewhere: %q", k.Kind, told, where)
+		}
 	}
 }
 
