@@ -15,7 +15,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	draws.Waiting(8)
+	draws.Waiting(8, 1)
 	os.Exit(m.Run())
 }
 

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	draws.Waiting(8)
+	draws.Waiting(8, 1)
 	code := m.Run()
 	_ = os.RemoveAll(own)
 	os.Exit(code)

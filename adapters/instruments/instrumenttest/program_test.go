@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 		newProgram(mode).serve()
 		os.Exit(0)
 	}
-	draws.Waiting(8)
+	draws.Waiting(8, 1)
 	os.Exit(m.Run())
 }
 

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	testinstrument.RunIfAsked()
 	misbehaveIfAsked()
 	driveIfAsked()
-	draws.Waiting(8)
+	draws.Waiting(8, 1)
 	os.Exit(m.Run())
 }
 

@@ -32,9 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if !draws.Whole() {
-		draws.Waiting(4)
-	}
+	draws.Waiting(4, 2)
 	testscript.Main(m, map[string]func(){
 		"campaignd":  onTestClock,
 		"robot":      robot,

@@ -42,12 +42,14 @@ func init() {
 // is the same in each run.
 func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
 
-// Waiting has n of a package's parallel tests run at a time, for those that mostly wait; one where
-// CAMPAIGND_DRAWS is set, if to nothing: `.ci/run` has many packages wait beside each other, and
-// tests of instruments there, eight at a time, found faults in sound ones. It is for TestMain.
-func Waiting(n int) {
+// Waiting has so many of a package's parallel tests run at a time, for those that mostly wait: the
+// first number in a plain run, and the second where CAMPAIGND_DRAWS is set, if to nothing. `.ci/run`
+// has many packages wait beside each other, and tests of instruments there, eight at a time, found
+// faults in sound ones. It is for TestMain.
+func Waiting(plain, all int) {
+	n := plain
 	if _, set := os.LookupEnv("CAMPAIGND_DRAWS"); set {
-		n = 1
+		n = all
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
 		panic(err)

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 		h.run()
 		return
 	}
-	draws.Waiting(3)
+	draws.Waiting(3, 1)
 	code := m.Run()
 	built.Remove()
 	os.Exit(code)

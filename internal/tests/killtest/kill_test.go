@@ -26,7 +26,7 @@ import (
 func TestMain(m *testing.M) {
 	signInIfAsked()
 	testinstrument.RunIfAsked()
-	draws.Waiting(4)
+	draws.Waiting(4, 1)
 	code := m.Run()
 	built.Remove()
 	os.Exit(code)

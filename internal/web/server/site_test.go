@@ -38,9 +38,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 	}
-	if !draws.Whole() {
-		draws.Waiting(4)
-	}
+	draws.Waiting(4, 2)
 	code := m.Run()
 	chromium.end()
 	_ = os.RemoveAll(own)
