@@ -58,6 +58,7 @@ const (
 	KindMeasurementFlagged   Kind = "measurement.flagged"
 	KindMeasurementCorrected Kind = "measurement.corrected"
 	KindInstrumentStalled    Kind = "instrument.stalled"
+	KindInstrumentSignalled  Kind = "instrument.signalled"
 
 	KindModelFitted    Kind = "model.fitted"
 	KindModelFitFailed Kind = "model.fit_failed"
@@ -230,6 +231,7 @@ var campaigns = NewVocabulary(
 	RowOf[MeasurementFlagged](KindMeasurementFlagged, 1),
 	RowOf[MeasurementCorrected](KindMeasurementCorrected, 2),
 	RowOf[InstrumentStalled](KindInstrumentStalled, 1),
+	RowOf[InstrumentSignalled](KindInstrumentSignalled, 1),
 	RowOf[ModelFitted](KindModelFitted, 1),
 	RowOf[ModelFitFailed](KindModelFitFailed, 1),
 	RowOf[TrustAdjusted](KindTrustAdjusted, 1),

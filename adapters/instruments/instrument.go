@@ -126,6 +126,14 @@ type Confirmer interface {
 	Confirmed(ctx context.Context) (Command, error)
 }
 
+// Signaller is an Instrument that gives signs of life while it is at work on a command: progress,
+// the device's own handle of the run, and when the next sign is due. What it says is shown and
+// recorded, and its silence is measured from it.
+type Signaller interface {
+	// Sign waits for the next sign of a command.
+	Sign(ctx context.Context, cmd Command) (events.Sign, error)
+}
+
 // Ender is an Instrument that runs a program which a person may order to end.
 type Ender interface {
 	// End ends the program without warning, and every earlier run of it that is left, and returns
@@ -204,6 +212,9 @@ type Command struct {
 	Parameters definition.Point `json:"parameters"`
 	// Replicate counts runs of the same composition, from 1.
 	Replicate int `json:"replicate"`
+	// Handle is the device's own name of the run, where a sign has given it: by it the device finds
+	// the run again, also where the ledger is gone.
+	Handle string `json:"handle,omitempty"`
 }
 
 // Description says what an instrument is and can do.

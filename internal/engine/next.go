@@ -283,16 +283,17 @@ func nextWatch(c Now) (Step, error) {
 	stallAfter, giveUpAfter := c.Definition.Silence()
 	for x := range among(c.State, underway...) {
 		stall, giveUp := watchTimes(c, x)
+		_, longer := x.Command.Silence(stallAfter)
 		switch {
 		case !giveUp.IsZero() && !c.Now.Before(giveUp):
 			return record(&events.ExperimentUnresolved{
 				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter),
+				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter+longer),
 			})
 		case !x.Command.Stalled && !stall.IsZero() && !c.Now.Before(stall):
 			return record(&events.InstrumentStalled{
 				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-				Waited: stallAfter.Seconds(),
+				Waited: (stallAfter + longer).Seconds(),
 			})
 		}
 	}
@@ -305,24 +306,21 @@ func nextWatch(c Now) (Step, error) {
 const firstWord = 10 * time.Second
 
 // watchTimes returns when a dispatched experiment counts as stalled and when it is given up;
-// zero means never. Silence begins when the command was sent, or when the instrument reported
-// its fate.
+// zero means never. Silence begins with the last word of the instrument on the command; by its own
+// promise it may be silent for longer.
 func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
-	since := x.Command.DispatchedAt
-	if x.Command.RecalledAt.After(since) {
-		since = x.Command.RecalledAt
-	}
+	stallAfter, giveUpAfter := c.Definition.Silence()
+	since, longer := x.Command.Silence(stallAfter)
 	after := func(allowed time.Duration) time.Time {
 		if allowed <= 0 {
 			return time.Time{}
 		}
-		at := since.Add(allowed)
+		at := since.Add(allowed + longer)
 		if asked := c.AskedSince.Add(firstWord); c.Recovering && asked.After(at) {
 			return asked
 		}
 		return at
 	}
-	stallAfter, giveUpAfter := c.Definition.Silence()
 	return after(stallAfter), after(giveUpAfter)
 }
 
@@ -523,7 +521,7 @@ func waitingForInstrument(c Now) string {
 		if x.Command.Stalled {
 			return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
 		}
-		return fmt.Sprintf("%s to measure %s", who, what)
+		return fmt.Sprintf("%s to measure %s", who, what) + howFar(&x.Command, ": ")
 	}
 	if x, until := firstWith(c.State, campaign.Requested), restsUntil(c); x != nil && until.After(c.Now) {
 		return rest(c.State, x, until.In(c.Now.Location()))

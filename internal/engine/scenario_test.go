@@ -59,6 +59,10 @@ import (
 //	    The campaign as it was at that mark, with the same history; where parts of a campaign
 //	    file are given below, it was defined with them from the beginning.
 //
+//	sign
+//	    What the instrument says of commands under way, one sign a line in the notation of
+//	    instrument.signalled, and whether the log notes it, which is then done.
+//
 //	restart
 //	    Another process takes over: nobody waits any more for what was under way.
 //
@@ -99,6 +103,8 @@ func TestScenarios(t *testing.T) {
 			case "restart":
 				clear(s.world.InFlight)
 				return ""
+			case "sign":
+				return s.signs(t, d.Input)
 			case "request":
 				return s.requests(t, d.Input)
 			case "amend":
@@ -242,6 +248,27 @@ func (s *scenario) given(t *testing.T, lines string) {
 		}
 		s.record(t, s.parse(t, line))
 	}
+}
+
+// signs has the instrument give signs of life, and says which are recorded.
+func (s *scenario) signs(t *testing.T, lines string) string {
+	var said strings.Builder
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		if clock, ok := strings.CutPrefix(line, "at "); ok {
+			s.setClock(t, clock)
+			continue
+		}
+		given := s.parse(t, "instrument.signalled "+line).(*events.InstrumentSignalled)
+		noted := engine.Signalled(s.core.At(s.world), given.Experiment, given.Sign)
+		if noted == nil {
+			fmt.Fprintf(&said, "%v nothing\n", s.world.Now.Sub(beginning))
+			continue
+		}
+		fmt.Fprintf(&said, "%v %s\n", s.world.Now.Sub(beginning), inWords(t, engine.Record{Payloads: []events.Payload{noted}}))
+		s.record(t, noted)
+	}
+	return said.String()
 }
 
 // record appends payloads and folds them. Whoever dispatches waits for the outcome.

@@ -114,7 +114,7 @@ func (s *scenario) assume(kind events.Kind, said map[string]any) {
 		fallthrough
 	case events.KindExperimentStarted, events.KindExperimentFailed, events.KindExperimentInfeasible,
 		events.KindExperimentDeferred, events.KindExperimentUnresolved, events.KindInstrumentStalled,
-		events.KindInstrumentAnswered:
+		events.KindInstrumentSignalled, events.KindInstrumentAnswered:
 		assume("command", x.Command.ID)
 		assume("instrument", "robot")
 	case events.KindCancellationOrdered, events.KindCancellationAnswered:

@@ -156,6 +156,9 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 		if x.Command.Stalled {
 			stalled = ", silent for longer than it should be"
 		}
+		if sign := x.Command.Sign; sign != nil {
+			stalled += "; " + SignText(sign) + ", " + format.Duration(now.Sub(sign.At)) + " ago"
+		}
 		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
 			x.ID, x.Status, stalled, write.Line(x.Parameters)))
 	}

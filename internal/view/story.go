@@ -158,6 +158,7 @@ var tellings = map[events.Kind]telling{
 	events.KindMeasurementFlagged:   says(measurementFlagged),
 	events.KindMeasurementCorrected: tells((*Story).measurementCorrected),
 	events.KindInstrumentStalled:    says(instrumentStalled),
+	events.KindInstrumentSignalled:  routine(says(instrumentSignalled)),
 
 	events.KindModelFitted:    routine(says(modelFitted)),
 	events.KindModelFitFailed: says(modelFitFailed),

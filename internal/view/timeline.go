@@ -134,6 +134,8 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 		return
 	case *events.ExperimentStarted:
 		heard = "has begun"
+	case *events.InstrumentSignalled:
+		heard = "is at work"
 	case *events.ExperimentMeasured:
 		heard = "measured"
 	case *events.ExperimentFailed:

@@ -22,6 +22,10 @@ type Command struct {
 	// a process that had not sent it.
 	DispatchedAt time.Time
 	RecalledAt   time.Time
+	// Handle is the device's own name of the run, by which it is found again.
+	Handle string
+	// Sign is the latest recorded sign of life, nil for none.
+	Sign *Sign
 	// Stalled is set while the instrument is known to be silent.
 	Stalled bool
 	// CallOff is that it was called off; nil where it was not.
@@ -38,6 +42,26 @@ const (
 	Unknown Fate = "unknown" // a person must find out
 	Over    Fate = "over"    // nothing is awaited of it: the experiment has an outcome
 )
+
+// Sign is a sign of life, and when it came.
+type Sign struct {
+	events.Sign
+	At time.Time `json:"at"`
+}
+
+// Silence is since when nothing was heard of the command (it was sent, its fate was told, or a sign
+// of life came), and how much longer than allowed it may stay so by the instrument's own promise.
+func (c *Command) Silence(allowed time.Duration) (since time.Time, longer time.Duration) {
+	since = c.DispatchedAt
+	if c.RecalledAt.After(since) {
+		since = c.RecalledAt
+	}
+	if c.Sign != nil && c.Sign.At.After(since) {
+		since = c.Sign.At
+		longer = max(0, c.Sign.Promised()-allowed)
+	}
+	return since, longer
+}
 
 // made is the status that a command's fate gives to its experiment. What a command that is over
 // has made of it, the event with the outcome says.
@@ -76,6 +100,16 @@ var commands = map[events.Kind]transition[Fate]{
 	events.KindInstrumentStalled: {
 		from: []Fate{Sent, Begun},
 		then: func(_ *State, x *Experiment, _ events.Event, _ events.Payload) { x.Command.Stalled = true },
+	},
+	events.KindInstrumentSignalled: {
+		from: []Fate{Sent, Begun, Unknown},
+		then: then(func(_ *State, x *Experiment, e events.Event, p *events.InstrumentSignalled) {
+			x.Command.Stalled = false
+			x.Command.Sign = &Sign{Sign: p.Sign, At: e.Time}
+			if p.Handle != "" {
+				x.Command.Handle = p.Handle
+			}
+		}),
 	},
 	events.KindExperimentUnresolved: {
 		from: []Fate{Sent, Begun}, to: []Fate{Unknown},

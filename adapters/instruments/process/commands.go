@@ -14,6 +14,8 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/adapters/internal/program"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // command is the adapter's knowledge of a command. Instrument.mu guards all fields but Command,
@@ -33,6 +35,9 @@ type command struct {
 	awaiting *awaiting            // the latest request for the outcome, nil for none
 	outcome  *instruments.Outcome // the first one, which stands; nil while open
 	done     chan struct{}        // closed when outcome is set
+
+	handle string           // the device's own name of the run, or ""
+	signs  chan events.Sign // holds the latest one that was not taken yet
 
 	collecting *collecting               // the request for values to come, or nil
 	deliveries chan instruments.Delivery // that came, and were not taken yet
@@ -77,9 +82,10 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if c == nil {
 		cmd.Parameters = maps.Clone(cmd.Parameters)
 		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1),
-			deliveries: make(chan instruments.Delivery, maxDeliveries)}
+			deliveries: make(chan instruments.Delivery, maxDeliveries), signs: make(chan events.Sign, 1)}
 		i.commands[cmd.ID] = c
 	}
+	definition.Default(&c.handle, cmd.Handle)
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
 		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): "+
 			"an ID stands for one experiment for ever",
@@ -282,6 +288,7 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 		return fmt.Errorf("it is not known whether command %s was started: %w", c.ID, err)
 	case c.outcome != nil || reply.OK:
 		c.accepted = true
+		c.name(reply.Handle)
 		return nil
 	case reply.Refused != "":
 		c.sent = false
@@ -374,7 +381,7 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 			i.settle(c, reply.Result(c.Parameters))
 		}
 	}
-	_, err := a.peer.ask(i.life, wire.Request{Op: wire.OpAwait, Command: &c.Command}, deliver)
+	_, err := a.peer.ask(i.life, i.about(c, wire.OpAwait), deliver)
 	if err != nil {
 		i.failAwait(c, a, err)
 	}
@@ -456,6 +463,10 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 		i.deliveredUnasked(c, reply, line)
 		return
 	}
+	if len(reply.Sign) > 0 {
+		i.signalled(c, reply, line)
+		return
+	}
 	switch {
 	case !expected:
 		i.host.Logf("%s: a result for command %q, which was not started, is dropped: %s",
@@ -522,7 +533,7 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	if nothing {
 		return nil
 	}
-	reply, err := p.call(ctx, wire.Request{Op: wire.OpCancel, Command: &c.Command}, nil)
+	reply, err := p.call(ctx, i.about(c, wire.OpCancel), nil)
 	switch {
 	case reply.Cannot:
 		return fmt.Errorf("%w: command %s: %s", instruments.ErrUnstoppable, cmd.ID, reply.Error)

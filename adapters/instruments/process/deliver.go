@@ -101,7 +101,8 @@ func (i *Instrument) collect(p *peer, c *command, quantities []string) *collecti
 			asked.failed <- err
 		}
 	}
-	request := wire.Request{Op: wire.OpDeliver, Command: &c.Command, Awaited: quantities}
+	request := i.about(c, wire.OpDeliver)
+	request.Awaited = quantities
 	if _, err := p.ask(i.life, request, over); err != nil {
 		over(wire.Reply{}, err)
 	}

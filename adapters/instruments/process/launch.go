@@ -228,7 +228,7 @@ func (i *Instrument) reconcile(p *peer) {
 func (i *Instrument) askFate(ctx context.Context, p *peer, c *command) (
 	fate instruments.Fate, cause string, err error,
 ) {
-	reply, err := p.call(ctx, wire.Request{Op: wire.OpRecover, Command: &c.Command}, nil)
+	reply, err := p.call(ctx, i.about(c, wire.OpRecover), nil)
 	if err != nil {
 		return "", "", err
 	}

@@ -115,7 +115,7 @@ func (s *server) perform(
 	began := time.Now()
 	given := cmd
 	given.Parameters = maps.Clone(cmd.Parameters)
-	m, err := act(ctx, given)
+	m, err := act(context.WithValue(ctx, signalling{}, func(sign events.Sign) { s.signal(cmd.ID, sign) }), given)
 	switch {
 	case errors.Is(err, ErrNotPerformed):
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}

@@ -14,6 +14,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 )
 
 // server is one life of the program: it reads requests one after the other and
@@ -120,6 +121,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Recover = true
 			reply.Finishes = true
 			reply.Voids = true
+			reply.Signs = true
 			_, reply.Delivers = s.inst.(Deliverer)
 			if keeper, ok := s.inst.(Keeper); ok && keeper.Keeps() && !s.ledger.fresh {
 				reply.Ledger = wire.LedgerDurable
@@ -205,7 +207,7 @@ func (s *server) command(
 			reply.OK = true
 		}
 	case wire.OpAwait:
-		s.waiting.Go(func() { s.answerAwait(awaits, cmd.ID, reply) })
+		s.waiting.Go(func() { s.answerAwait(awaits, cmd, reply) })
 		return
 	case wire.OpCancel:
 		j, err := s.cancel(cmd)
@@ -219,7 +221,7 @@ func (s *server) command(
 			return
 		}
 	case wire.OpRecover:
-		fate, err := s.recover(cmd.ID)
+		_, _, fate, err := s.look(cmd)
 		if err != nil {
 			reply.Error = err.Error()
 		}
@@ -245,8 +247,8 @@ func answerOther(op string, other error, reply wire.Reply) wire.Reply {
 }
 
 // answerAwait waits for a command's outcome and answers with it.
-func (s *server) answerAwait(awaits context.Context, id string, reply wire.Reply) {
-	outcome, err := s.await(awaits, id)
+func (s *server) answerAwait(awaits context.Context, cmd instruments.Command, reply wire.Reply) {
+	outcome, err := s.await(awaits, cmd)
 	if awaits.Err() != nil {
 		return
 	}
@@ -427,11 +429,12 @@ func (s *server) otherParameters(known instruments.Command) error {
 
 // look finds the state of a command: it is being performed by the job, has finished with the
 // outcome, or has the fate. A command that an earlier life has left half done is resumed here,
-// where the instrument can: a request about it shows that it matters.
-func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
+// where the instrument can: a request about it shows that it matters. One that the ledger does not
+// have and whose handle is known has begun: the ledger is gone, and the device is found by it.
+func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, fate instruments.Fate, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j := s.jobs[id]; j != nil {
+	if j := s.jobs[cmd.ID]; j != nil {
 		select {
 		case <-j.done:
 			if j.outcome.Status == instruments.Unknown {
@@ -442,7 +445,16 @@ func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instrumen
 			return j, nil, instruments.FateRunning, nil
 		}
 	}
-	e, err := s.ledger.read(id)
+	resumer, resumes := s.inst.(Resumer)
+	e, err := s.ledger.read(cmd.ID)
+	if err == nil && e == nil && cmd.Handle != "" {
+		if !resumes || s.ending {
+			return nil, nil, instruments.FateUnknown, nil
+		}
+		if e, err = s.ledger.claim(cmd); e != nil {
+			return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
+		}
+	}
 	if err != nil || e == nil {
 		return nil, nil, instruments.FateNotStarted, err
 	}
@@ -452,10 +464,9 @@ func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instrumen
 			e.file.Close()
 		}
 	}()
-	resumer, resumes := s.inst.(Resumer)
 	free, err := tryLock(e.file, !resumes)
 	if err == nil {
-		err = e.load(id) // anew: it may have been finished in between
+		err = e.load(cmd.ID) // anew: it may have been finished in between
 	}
 	switch {
 	case err != nil:
@@ -468,6 +479,7 @@ func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instrumen
 		return nil, nil, instruments.FateNotStarted, nil
 	case resumes && !s.ending:
 		keep = true
+		definition.Default(&e.command.Handle, cmd.Handle)
 		return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
 	}
 	return nil, nil, instruments.FateUnknown, nil
@@ -475,16 +487,16 @@ func (s *server) look(id string) (j *job, o *instruments.Outcome, fate instrumen
 
 // await polls for a command of an earlier instance, which can only be seen by
 // its lock and its file.
-func (s *server) await(ctx context.Context, id string) (instruments.Outcome, error) {
+func (s *server) await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	for {
-		j, o, fate, err := s.look(id)
+		j, o, fate, err := s.look(cmd)
 		switch {
 		case err != nil:
 			return instruments.Outcome{}, err
 		case o != nil:
 			return *o, nil
 		case fate == instruments.FateNotStarted:
-			return instruments.Outcome{}, fmt.Errorf("command %s was never started", id)
+			return instruments.Outcome{}, fmt.Errorf("command %s was never started", cmd.ID)
 		case fate == instruments.FateUnknown && j != nil:
 			return j.outcome, nil
 		case fate == instruments.FateUnknown:
@@ -546,7 +558,7 @@ func (s *server) answerCancel(j *job, reply wire.Reply) {
 // now on: the ledger holds it as cancelled, so that no start of it acts, in this run of the program
 // or in a later one. For one that has ended it does nothing.
 func (s *server) cancel(cmd instruments.Command) (*job, error) {
-	j, _, fate, err := s.look(cmd.ID)
+	j, _, fate, err := s.look(cmd)
 	switch {
 	case err != nil:
 		return nil, err
@@ -561,10 +573,4 @@ func (s *server) cancel(cmd instruments.Command) (*job, error) {
 		return nil, s.ledger.void(cmd)
 	}
 	return nil, nil
-}
-
-// recover answers what became of a command.
-func (s *server) recover(id string) (instruments.Fate, error) {
-	_, _, fate, err := s.look(id)
-	return fate, err
 }

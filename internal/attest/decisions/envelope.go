@@ -76,6 +76,7 @@ var writers = map[events.Kind]author{
 	events.KindMeasurementCorrected: byPerson,
 	events.KindExperimentCorrected:  byPerson,
 	events.KindInstrumentStalled:    byEngine,
+	events.KindInstrumentSignalled:  byInstrument,
 
 	events.KindModelFitted:    byEngine,
 	events.KindModelFitFailed: byEngine,

@@ -47,6 +47,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindExperimentFailed:     of(checkFailed),
 	events.KindExperimentUnresolved: of(checkUnresolved),
 	events.KindInstrumentStalled:    of(checkStalled),
+	events.KindInstrumentSignalled:  of(checkSignalled),
 	events.KindExperimentResolved:   of(checkResolved),
 	events.KindCancellationOrdered:  of(checkOrdered),
 	events.KindCancellationAnswered: of(checkVoid),
@@ -238,8 +239,16 @@ func checkStalled(a *auditor, in *identified, p *events.InstrumentStalled) {
 	}
 	stall, _ := a.core.State().Definition.Silence()
 	checkSilence(a, in, stall)
-	if want := stall.Seconds(); p.Waited != want {
+	_, longer := in.x.Command.Silence(stall)
+	if want := (stall + longer).Seconds(); p.Waited != want {
 		a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
+	}
+}
+
+// checkSignalled checks that a sign is one that this program would have recorded.
+func checkSignalled(a *auditor, in *identified, p *events.InstrumentSignalled) {
+	if in.x != nil && engine.Signalled(a.core.At(engine.World{Now: a.event.Time}), p.Experiment, p.Sign) == nil {
+		a.mismatch(p.Experiment, "the sign tells nothing new, and was recorded")
 	}
 }
 
@@ -344,7 +353,7 @@ func checkCommand(a *auditor, in *identified) {
 	case *events.ExperimentStarted, *events.ExperimentMeasured, *events.QuantityArrived, *events.ExperimentFailed,
 		*events.ExperimentInfeasible,
 		*events.ExperimentDeferred, *events.ExperimentUnresolved, *events.InstrumentStalled,
-		*events.InstrumentAnswered:
+		*events.InstrumentSignalled, *events.InstrumentAnswered:
 		if in.about.Instrument != instrument {
 			a.mismatch(
 				in.subject(), "it names the instrument %q; it is about one of %q",
@@ -478,13 +487,20 @@ func checkFailed(a *auditor, in *identified, p *events.ExperimentFailed) {
 }
 
 // checkSilence checks the statement that an instrument is silent against the time since its
-// dispatch.
+// dispatch, or since its latest sign of life and what that promised.
 func checkSilence(a *auditor, in *identified, allowed time.Duration) {
 	x := in.x
-	if a.event.Time.Before(a.now) || a.now.Before(x.Command.DispatchedAt) { // a clock was set back
+	since := x.Command.DispatchedAt
+	if sign := x.Command.Sign; sign != nil && sign.At.After(since) {
+		since = sign.At
+		stall, _ := a.core.State().Definition.Silence()
+		_, longer := x.Command.Silence(stall)
+		allowed += longer
+	}
+	if a.event.Time.Before(a.now) || a.now.Before(since) { // a clock was set back
 		return
 	}
-	if silent := a.event.Time.Sub(x.Command.DispatchedAt); allowed <= 0 || silent < allowed {
+	if silent := a.event.Time.Sub(since); allowed <= 0 || silent < allowed {
 		a.mismatch(
 			x.ID,
 			"it says that the instrument is silent %s after it was handed out; the definition allows %s",

@@ -138,6 +138,17 @@ func (c *couriers) await(
 	ctx, cancel := context.WithCancel(t.awaiting)
 	c.inFlight[cmd.Experiment] = cancel
 	sent := sending{t, c.instrument, cmd, e, guard}
+	if signaller, ok := c.instrument.(instruments.Signaller); ok {
+		t.consult(func() {
+			for {
+				sign, err := signaller.Sign(ctx, cmd)
+				if err != nil {
+					return
+				}
+				t.send(ctx, signalled{cmd.Experiment, sign})
+			}
+		})
+	}
 	t.consult(func() {
 		outcome, err := sent.startAndAwait(ctx, known, announce)
 		if ctx.Err() == nil {

@@ -113,6 +113,21 @@ func (m started) apply(ctx context.Context, r *Runner) error {
 	})
 }
 
+// signalled is a sign of life of the instrument at work on a command.
+type signalled struct {
+	experiment string
+	sign       events.Sign
+}
+
+func (m signalled) apply(ctx context.Context, r *Runner) error {
+	payload := engine.Signalled(r.core.At(engine.World{Now: r.Now()}), m.experiment, m.sign)
+	if payload == nil {
+		return nil
+	}
+	x := r.core.State().Experiment(m.experiment)
+	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payload)
+}
+
 // concluded carries the end of a command, or the reason that it is unknown.
 type concluded struct {
 	experiment string

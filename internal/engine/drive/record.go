@@ -80,7 +80,7 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return measures(p.Instrument)
 	case *events.ExperimentDeferred:
 		return measures(p.Instrument)
-	case *events.ExperimentStarted, *events.ExperimentDispatched:
+	case *events.ExperimentStarted, *events.ExperimentDispatched, *events.InstrumentSignalled:
 		return d.Simulated
 	case *events.QuestionAnswered:
 		return r.couriers.simulatedExpert(p.Expert)

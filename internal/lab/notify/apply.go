@@ -165,8 +165,8 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		s.Points[payload.Experiment] = pointKey(payload.Parameters)
 		s.Asked[payload.Experiment] = payload.Parameters
 		s.Open[payload.Experiment] = true
-	case *events.ExperimentStarted:
-		p.close(e, stalled, payload.Experiment, "it is heard of again")
+	case *events.ExperimentStarted, *events.InstrumentSignalled:
+		p.close(e, stalled, payload.Subject(), "it is heard of again")
 	case *events.ExperimentMeasured:
 		over(payload.Experiment)
 		measured(payload.Experiment, &payload.Measurement)

@@ -1731,6 +1731,13 @@ func htmlCampaignGoing(w *bytes.Buffer, dot *campaignPage) {
 			w.WriteString(` <span class="hint">`)
 			markup.Escape(w, dot3.Line)
 			w.WriteString("</span>")
+			if dot3.Sign() != "" {
+				w.WriteString(" ")
+				markup.Escape(w, dot3.Sign())
+				w.WriteString(" (")
+				w.WriteString(string(when(dot3.Command.Sign.At)))
+				w.WriteString(")")
+			}
 			if dot3.Command.Stalled {
 				w.WriteString(` <b class="mark">silent for long</b>`)
 			}

@@ -75,6 +75,8 @@ type Reply struct {
 	// Voids: a command whose cancel was answered never begins any more, whatever
 	// is read or sent later.
 	Voids bool `json:"voids,omitempty"`
+	// Signs: it gives signs of life of commands under way.
+	Signs bool `json:"signs,omitempty"`
 	// Ledger is [LedgerDurable] where the ledger is durable and complete: see
 	// [instruments.Keeper].
 	Ledger string `json:"ledger,omitempty"`
@@ -84,6 +86,8 @@ type Reply struct {
 	Later string `json:"later,omitempty"`
 	// OK answers start and cancel.
 	OK bool `json:"ok,omitempty"`
+	// Handle may come with OK in the answer to start: the device's own name of the run.
+	Handle string `json:"handle,omitempty"`
 	// Cannot comes with Error in the answer to cancel: the command has begun, and
 	// the device cannot stop it.
 	Cannot bool `json:"cannot,omitempty"`
@@ -95,7 +99,9 @@ type Reply struct {
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// Delivered answers deliver, or comes with Command unasked.
 	Delivered json.RawMessage `json:"delivered,omitempty"`
-	// Command names the command of an unasked outcome or delivery.
+	// Sign comes with Command unasked, any time while the command is under way: see [DecodeSign].
+	Sign json.RawMessage `json:"sign,omitempty"`
+	// Command names the command of a sign, or of an unasked outcome or delivery.
 	Command string `json:"command,omitempty"`
 
 	// NonFinite is why the outcome holds null where Line, the reply as it was

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+const (
+	// signEvery is the time in which a sign that tells nothing new is not recorded again: a cycler
+	// that says each second how far it is would fill the log.
+	signEvery = time.Minute
+	// longestPromise bounds the time until which a device may be silent by its own word.
+	longestPromise = 366 * 24 * time.Hour
+	// longestSign is the most bytes of a handle and of a text.
+	longestSign = 1000
+)
+
+// Signalled returns the record of a sign of life of an experiment's command; nil where it tells
+// nothing new: it brings no handle, no word of a silent instrument, and moves the time at which the
+// instrument counts as silent by less than a minute, or than half of stall_after where that is
+// shorter.
+func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
+	x := c.Experiment(experiment)
+	if x == nil || !x.Command.UnderWay() && x.Command.Fate != campaign.Unknown {
+		return nil
+	}
+	sign = tidySign(sign)
+	next := &events.InstrumentSignalled{
+		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Sign: sign,
+	}
+	before := x.Command.Sign
+	if before == nil || x.Command.Stalled || sign.Handle != "" && sign.Handle != x.Command.Handle {
+		return next
+	}
+	every := signEvery
+	stall, _ := c.Definition.Silence()
+	if stall > 0 {
+		every = min(every, stall/2)
+	}
+	moved := c.Now.Sub(before.At) + max(sign.Promised(), stall) - max(before.Promised(), stall)
+	if c.Now.Sub(before.At) < every && moved.Abs() < every {
+		return nil
+	}
+	return next
+}
+
+// tidySign returns a sign with what the log can hold. A handle that is too long is no use cut.
+func tidySign(s events.Sign) events.Sign {
+	s.Text = instruments.Legible(s.Text, longestSign)
+	if len(s.Handle) > longestSign || s.Handle != instruments.Legible(s.Handle, longestSign) {
+		s.Handle = ""
+	}
+	if f := s.Fraction; f != nil && !(*f >= 0 && *f <= 1) {
+		s.Fraction = nil
+	}
+	if math.IsNaN(s.NextBy) || s.NextBy < 0 {
+		s.NextBy = 0
+	}
+	s.NextBy = min(s.NextBy, longestPromise.Seconds())
+	return s
+}
+
+// SignText writes how far a command is by a sign of life: "40 %, cycle 12 of 30"; empty for a sign
+// that says neither.
+func SignText(s events.Sign) string {
+	var parts []string
+	if s.Fraction != nil {
+		parts = append(parts, format.Percent(*s.Fraction))
+	}
+	if s.Text != "" {
+		parts = append(parts, s.Text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// howFar is the latest sign of a command in words, after a mark; empty for none.
+func howFar(c *campaign.Command, mark string) string {
+	if c.Sign == nil || SignText(c.Sign.Sign) == "" {
+		return ""
+	}
+	return mark + SignText(c.Sign.Sign)
+}

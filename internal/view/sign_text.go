@@ -1,0 +1,23 @@
+package view
+
+import (
+	"cmp"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// SignText writes a sign of life of a command under way: "40 %, cycle 12 of 30".
+func SignText(sign *campaign.Sign) string { return cmp.Or(engine.SignText(sign.Sign), "at work") }
+
+func instrumentSignalled(_ events.Event, p *events.InstrumentSignalled) Entry {
+	text := p.Instrument + " is at work on " + p.Experiment
+	if said := engine.SignText(p.Sign); said != "" {
+		text += ": " + said
+	}
+	if p.Handle != "" {
+		text += ", as " + p.Handle
+	}
+	return Entry{Text: text}
+}
