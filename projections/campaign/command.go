@@ -56,11 +56,13 @@ func (c *Command) Silence(allowed time.Duration) (since time.Time, longer time.D
 	if c.RecalledAt.After(since) {
 		since = c.RecalledAt
 	}
-	if c.Sign != nil && c.Sign.At.After(since) {
-		since = c.Sign.At
-		longer = max(0, c.Sign.Promised()-allowed)
+	if c.Sign == nil {
+		return since, 0
 	}
-	return since, longer
+	if c.Sign.At.After(since) {
+		since = c.Sign.At
+	}
+	return since, max(0, c.Sign.At.Add(c.Sign.Promised()).Sub(since.Add(allowed)))
 }
 
 // made is the status that a command's fate gives to its experiment. What a command that is over

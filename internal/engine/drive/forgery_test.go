@@ -63,6 +63,7 @@ var forgedLogs = map[string]struct {
 	"calledoff": {calledOff, []events.Kind{
 		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
 	}},
+	"cycled":   {cycled, []events.Kind{events.KindInstrumentSignalled}},
 	"files":    {filed, []events.Kind{events.KindFileAttached, events.KindFileWithdrawn}},
 	"unfit":    {campaign: unfit},
 	"contest":  {campaign: contestedBy},

@@ -59,6 +59,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"preference": comparedOutcomes,
 	"programs":   programmed,
 	"calledoff":  calledOff,
+	"cycled":     cycled,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

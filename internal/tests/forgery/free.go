@@ -58,6 +58,7 @@ var Free = []Fact{
 	{`experiment\.requested`, `own parameters/.*`, "what a person ran of their own accord: no one else knows"},
 	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
 	{`instrument\.answered`, `text`, "an instrument's words"},
+	{`instrument\.signalled`, `(handle|fraction|text|next_by)`, "what a device says of its own work; a silence that it contradicts would be found"},
 	{`(model|measurements|decision|experiment|instrument)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
 	{`campaign\.(defined|amended)|decision\.made`, `\.version later`, "that an earlier program wrote it, which wrote the same in an earlier version"},
@@ -71,7 +72,7 @@ var Free = []Fact{
 // contradicting anything else in a log. Their fields are the kind of move ([Removed], [Exchanged]).
 var FreeMoves = []Fact{
 	{`note\.added|file\.(attached|withdrawn)`, Removed, "a note or a file: nothing follows from it"},
-	{`experiment\.started|instrument\.(stalled|answered)`, Removed, "a device may confirm a start or not, and be silent while no program waits"},
+	{`experiment\.started|instrument\.(stalled|answered|signalled)`, Removed, "a device may confirm a start or not, and be silent while no program waits"},
 	{`cancellation\.(ordered|answered)`, Removed, "a command that ended otherwise"},
 	{`experiment\.failed`, Removed, "the end of an experiment of an ended campaign, that may still be under way"},
 	{`campaign\.(paused|stopped)`, Removed, "a pause or a stop in which nothing else would have happened"},
