@@ -3,6 +3,7 @@ package decisions
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -458,7 +459,9 @@ func checkTrace(a *auditor, in *identified) {
 	}
 	switch {
 	case in.author == byInstrument && in.x != nil:
-		once := a.event.Kind == events.KindExperimentStarted || a.event.Kind == events.KindQuantityArrived
+		once := slices.Contains([]events.Kind{
+			events.KindExperimentStarted, events.KindQuantityArrived, events.KindInstrumentSignalled,
+		}, a.event.Kind)
 		parent, spans = in.x.Trace, !once
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
 		parent = in.q.Trace
@@ -499,7 +502,7 @@ func checkSimulated(a *auditor, in *identified) {
 	case *events.ExperimentStarted:
 		want = simulatedDevice(a, in)
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
-		*events.QuantityArrived:
+		*events.QuantityArrived, *events.InstrumentSignalled:
 		// Statements under another name than the present one are not marked.
 		want = in.author == byInstrument && in.name == in.about.Instrument && simulatedDevice(a, in)
 	case *events.QuestionAnswered:

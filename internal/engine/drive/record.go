@@ -80,7 +80,9 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return measures(p.Instrument)
 	case *events.ExperimentDeferred:
 		return measures(p.Instrument)
-	case *events.ExperimentStarted, *events.ExperimentDispatched, *events.InstrumentSignalled:
+	case *events.InstrumentSignalled:
+		return measures(p.Instrument)
+	case *events.ExperimentStarted, *events.ExperimentDispatched:
 		return d.Simulated
 	case *events.QuestionAnswered:
 		return r.couriers.simulatedExpert(p.Expert)

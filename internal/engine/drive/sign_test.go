@@ -66,7 +66,7 @@ func (c *teller) Await(ctx context.Context, cmd instruments.Command) (instrument
 	}
 	m := measured(12)
 	m.Measurement.Actual = cmd.Parameters
-	m.Measurement.Objective = definition.Quantity{Name: "value", Value: 12}
+	m.Measurement.Objective = definition.Quantity{Name: "value", Value: 11 + float64(len(c.began))}
 	return m, nil
 }
 
@@ -80,18 +80,19 @@ func pausedFor(ctx context.Context, d time.Duration) bool {
 }
 
 func cycled(t *testing.T) []events.Event {
-	all, _ := cycledBy(t)
+	all, _ := cycledBy(t, false)
 	return all
 }
 
 // cycledBy is the history of a campaign of three experiments of three days each at a cycler, with
 // stall_after: 10m. campaignd is killed during the first, and the cycler says nothing of the second.
-func cycledBy(t *testing.T) (all []events.Event, found []string) {
+func cycledBy(t *testing.T, simulated bool) (all []events.Event, found []string) {
 	synctest.Test(t, func(t *testing.T) {
 		def := pipedCampaign(t, 3)
 		def.Instrument.StallAfter = definition.Duration(10 * time.Minute)
 		def.Instrument.GiveUpAfter = definition.Duration(200 * time.Hour)
 		c := newTeller()
+		c.description.Simulated = simulated
 		c.silent["e2"] = true
 		log := memlog.New()
 		first := attend(t, log, def, c)
@@ -109,7 +110,13 @@ func cycledBy(t *testing.T) (all []events.Event, found []string) {
 // as it promises; one that tells nothing is. After a crash it is found again by its own handle,
 // though its ledger is gone, and nobody is asked.
 func TestCyclerOfThreeDays(t *testing.T) {
-	all, found := cycledBy(t)
+	for _, simulated := range []bool{false, true} {
+		t.Run(fmt.Sprintf("simulated %t", simulated), func(t *testing.T) { cyclesForThreeDays(t, simulated) })
+	}
+}
+
+func cyclesForThreeDays(t *testing.T, simulated bool) {
+	all, found := cycledBy(t, simulated)
 	if strings.Join(found, ",") != "run of e1" {
 		t.Errorf("it was asked by %q", found)
 	}
