@@ -16,11 +16,11 @@ type InstrumentSignalled struct {
 // with nothing in it says that the device lives.
 type Sign struct {
 	// Handle is the device's own name of the run, by which it is found again: a program ID, a UUID
-	// of an execution. At most 1,000 bytes.
+	// of an execution. At most 1,000 characters.
 	Handle string `json:"handle,omitempty"`
 	// Fraction is the part of the work that is done, from 0 to 1.
 	Fraction *float64 `json:"fraction,omitempty"`
-	// Text says how far it is, in the device's words: "cycle 12 of 30". At most 1,000 bytes.
+	// Text says how far it is, in the device's words: "cycle 12 of 30". At most 1,000 characters.
 	Text string `json:"text,omitempty"`
 	// NextBy is within how many seconds the next sign is to come, where that may be longer than
 	// the campaign's stall_after.

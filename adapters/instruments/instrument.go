@@ -132,6 +132,9 @@ type Confirmer interface {
 type Signaller interface {
 	// Sign waits for the next sign of a command.
 	Sign(ctx context.Context, cmd Command) (events.Sign, error)
+	// Signals reports whether it declares that signs of each command come; others may give some,
+	// too. It is known once Describe has returned.
+	Signals() bool
 }
 
 // Ender is an Instrument that runs a program which a person may order to end.

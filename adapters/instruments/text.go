@@ -17,6 +17,7 @@ const (
 	MaxName     = 200  // of the instrument, a parameter, a category, an output, a unit
 	MaxIdentity = 1000 // of the device
 	MaxCause    = 4000 // of an outcome
+	MaxSign     = 1000 // a handle, or what a sign of life says
 
 	MaxRejected = 2 << 20 // an answer that is kept as it was given
 )

@@ -17,8 +17,6 @@ const (
 	signEvery = time.Minute
 	// longestPromise bounds the time until which a device may be silent by its own word.
 	longestPromise = 366 * 24 * time.Hour
-	// longestSign is the most bytes of a handle and of a text.
-	longestSign = 1000
 )
 
 // Signalled returns the record of a sign of life of an experiment's command; nil where it tells
@@ -52,8 +50,8 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 
 // tidySign returns a sign with what the log can hold. A handle that is too long is no use cut.
 func tidySign(s events.Sign) events.Sign {
-	s.Text = instruments.Legible(s.Text, longestSign)
-	if len(s.Handle) > longestSign || s.Handle != instruments.Legible(s.Handle, longestSign) {
+	s.Text = instruments.Legible(s.Text, instruments.MaxSign)
+	if s.Handle != instruments.Legible(s.Handle, instruments.MaxSign) {
 		s.Handle = ""
 	}
 	if f := s.Fraction; f != nil && !(*f >= 0 && *f <= 1) {
@@ -79,10 +77,10 @@ func SignText(s events.Sign) string {
 	return strings.Join(parts, ", ")
 }
 
-// howFar is the latest sign of a command in words, after a mark; empty for none.
-func howFar(c *campaign.Command, mark string) string {
+// howFar is the latest sign of a command in words, behind a colon; empty for none.
+func howFar(c *campaign.Command) string {
 	if c.Sign == nil || SignText(c.Sign.Sign) == "" {
 		return ""
 	}
-	return mark + SignText(c.Sign.Sign)
+	return ": " + SignText(c.Sign.Sign)
 }

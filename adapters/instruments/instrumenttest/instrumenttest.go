@@ -210,6 +210,9 @@ func Checks() []Check {
 			"Commands under way at once each get their own outcome, in whichever order they are waited for, " +
 				"and it is what they measure alone.", "",
 			2, sideBySide},
+		{"signs",
+			"What an instrument says of its work can be shown and recorded, and one that declares signs gives them.", "",
+			1, signs},
 		{"voids",
 			"A program that was stopped reads a start that was given up, and its cancel: " +
 				"once that is answered, Recover tells the truth.", "and nothing begins",

@@ -474,6 +474,13 @@ func (p *program) settle(j *job, outcome message) {
 	close(j.done)
 }
 
+// tells are the signs that the program gives of each command, by its mode.
+var tells = map[string][]message{
+	"tells":     {{"handle": "run 7", "fraction": 0.25}, {"fraction": 0.5, "text": "half of it", "next_by": "10m"}, {}},
+	"backwards": {{"fraction": 0.6}, {"fraction": 0.2}},
+	"renames":   {{"handle": "run 7"}, {"handle": "run 8"}},
+}
+
 // again acts on a job once more.
 func (p *program) again(j *job) {
 	p.working.Go(func() {
@@ -518,6 +525,9 @@ func (p *program) serve() {
 			if slices.Contains([]string{"keeps", "actsfirst", "queues"}, p.mode) {
 				m["ledger"] = "durable"
 			}
+			if slices.Contains([]string{"tells", "mute", "backwards", "renames"}, p.mode) {
+				m["signs"] = true
+			}
 			answer(m)
 		case "describe":
 			answer(message{"description": message{
@@ -551,6 +561,9 @@ func (p *program) serve() {
 				q.ID += 1000
 			}
 			answer(message{"ok": true})
+			for _, sign := range tells[p.mode] {
+				p.say(message{"command": q.Command.ID, "sign": sign})
+			}
 		case "cancel":
 			if j := p.find(q.Command.ID); p.mode == "unstoppable" && j != nil && !j.over() {
 				answer(message{"error": "the oven is closed", "cannot": true})

@@ -37,7 +37,7 @@ type command struct {
 	done     chan struct{}        // closed when outcome is set
 
 	handle string           // the device's own name of the run, or ""
-	signs  chan events.Sign // holds the latest one that was not taken yet
+	signs  chan events.Sign // that came, and were not taken yet
 
 	collecting *collecting               // the request for values to come, or nil
 	deliveries chan instruments.Delivery // that came, and were not taken yet
@@ -82,7 +82,7 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	if c == nil {
 		cmd.Parameters = maps.Clone(cmd.Parameters)
 		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1),
-			deliveries: make(chan instruments.Delivery, maxDeliveries), signs: make(chan events.Sign, 1)}
+			deliveries: make(chan instruments.Delivery, maxDeliveries), signs: make(chan events.Sign, maxSigns)}
 		i.commands[cmd.ID] = c
 	}
 	definition.Default(&c.handle, cmd.Handle)
@@ -288,7 +288,6 @@ func (i *Instrument) confirm(c *command, reply wire.Reply, err error) error {
 		return fmt.Errorf("it is not known whether command %s was started: %w", c.ID, err)
 	case c.outcome != nil || reply.OK:
 		c.accepted = true
-		c.name(reply.Handle)
 		return nil
 	case reply.Refused != "":
 		c.sent = false

@@ -146,6 +146,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.delivers = reply.Delivers
 	p.finishes = reply.Finishes
 	p.voids = reply.Voids
+	p.signs = reply.Signs
 	p.keeps = reply.Ledger == wire.LedgerDurable && p.recovers && p.voids
 	if reply.Ledger != "" && !p.keeps {
 		i.host.Logf("%s declares its ledger to be %q, which counts for nothing: it is to be %q, with recover and voids",
@@ -175,6 +176,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		i.described = &p.description
 	}
 	i.voids, i.keeps = p.voids, p.keeps
+	i.signs = p.signs
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",

@@ -27,6 +27,7 @@ type peer struct {
 	finishes    bool // it finishes its work when campaignd is gone
 	voids       bool // it never begins what was called off
 	keeps       bool // its ledger is durable and complete
+	signs       bool // it gives signs of life of each command
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 
@@ -243,6 +244,9 @@ func (p *peer) answer(id uint64, reply wire.Reply, line []byte, err error) {
 		if err == nil && reply.Error != "" {
 			err = fmt.Errorf("%s answered the request %q with an error: %s",
 				p.i.host.Name(), r.op, reply.Error)
+		}
+		if r.op == wire.OpStart && err == nil && reply.OK {
+			p.i.named(r.command, reply.Handle) // before any sign that the program sends afterwards
 		}
 		r.deliver(reply, err)
 	case again:

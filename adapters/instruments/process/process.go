@@ -74,6 +74,7 @@ type Instrument struct {
 	shown     *instruments.Description // to the latest caller; nil before
 	voids     bool                     // of the latest run
 	keeps     bool                     // of the latest run
+	signs     bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }

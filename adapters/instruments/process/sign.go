@@ -19,8 +19,10 @@ func (i *Instrument) about(c *command, op string) wire.Request {
 	return wire.Request{Op: op, Command: &cmd}
 }
 
-// Sign implements [instruments.Signaller]. Of several signs the latest is returned, with the handle
-// that one of them gave.
+// maxSigns is how many signs of a command are kept that no one has taken yet. The oldest make room.
+const maxSigns = 16
+
+// Sign implements [instruments.Signaller].
 func (i *Instrument) Sign(ctx context.Context, cmd instruments.Command) (events.Sign, error) {
 	c, err := i.known(cmd)
 	if err != nil {
@@ -36,33 +38,36 @@ func (i *Instrument) Sign(ctx context.Context, cmd instruments.Command) (events.
 	}
 }
 
+// Signals implements [instruments.Signaller]: the declaration of the latest run of the program.
+func (i *Instrument) Signals() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.signs
+}
+
 // signal keeps a sign for the next call of Sign. The caller holds Instrument.mu, so that no other
 // sign takes the room.
 func (c *command) signal(s events.Sign) {
 	if s.Handle != "" {
 		c.handle = s.Handle
 	}
-	select {
-	case before := <-c.signs:
-		definition.Default(&s.Handle, before.Handle)
-	default:
+	if len(c.signs) == maxSigns {
+		select {
+		case oldest := <-c.signs:
+			definition.Default(&s.Handle, oldest.Handle)
+		default:
+		}
 	}
 	c.signs <- s
 }
 
-// name keeps the handle that came with the answer to start. Signs that the program sent after that
-// answer may have been heard before, and stand. The caller holds Instrument.mu.
-func (c *command) name(handle string) {
-	if handle == "" || c.handle != "" {
-		return
+// named notes the handle that came with the answer to start.
+func (i *Instrument) named(id, handle string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if c := i.commands[id]; c != nil && handle != "" {
+		c.signal(events.Sign{Handle: handle})
 	}
-	sign := events.Sign{}
-	select {
-	case sign = <-c.signs:
-	default:
-	}
-	sign.Handle = handle
-	c.signal(sign)
 }
 
 // signalled handles a sign that the program sends. One that cannot be read is reported, and is a

@@ -2,6 +2,7 @@ package process_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -16,8 +17,8 @@ import (
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
-// Law: a handle in the answer to start, and what a program says while it works, are signs of life;
-// the latest counts, with the handle. One that cannot be read is reported, and the program lives.
+// Law: a handle in the answer to start, and what a program says while it works, are signs of life, in
+// their order. One that cannot be read is reported, and the program lives.
 // Each request about the command carries the handle from then on, also from a campaign that has it
 // from its log.
 func TestSigns(t *testing.T) {
@@ -41,8 +42,12 @@ func TestSigns(t *testing.T) {
 	for !strings.Contains(book.String(), "request 0") { // it has been heard
 		time.Sleep(time.Millisecond)
 	}
-	if s := must.Get(inst.Sign(ctx, cmd))(t); s.Handle != "run 7" || s.Fraction == nil || *s.Fraction != 0.5 || s.NextBy != 172800 {
-		t.Errorf("the sign is %+v", s)
+	for _, want := range []string{
+		`{"handle":"run 7"}`, `{"fraction":0.25,"text":"cycle 1 of 4"}`, `{"fraction":0.5,"next_by":172800}`,
+	} {
+		if s := must.Get(json.Marshal(must.Get(inst.Sign(ctx, cmd))(t)))(t); string(s) != want {
+			t.Errorf("the sign is %s, want %s", s, want)
+		}
 	}
 	if !strings.Contains(book.String(), `a sign of command "c/e9", which was not started, is dropped`) {
 		t.Errorf("reported:\n%s", book)

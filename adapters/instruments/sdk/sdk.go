@@ -81,6 +81,12 @@ type Keeper interface {
 	Keeps() bool
 }
 
+// Signaller is an [Instrument] that gives signs of life of each command by [Signal], and says so:
+// the conformance suite holds it to that. Others may give some, too.
+type Signaller interface {
+	Signals()
+}
+
 // Filer is an [Instrument] that leaves files behind, such as spectra, traces and
 // pictures. Its campaign keeps them with the experiment.
 type Filer interface {

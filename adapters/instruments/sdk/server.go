@@ -121,7 +121,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Recover = true
 			reply.Finishes = true
 			reply.Voids = true
-			reply.Signs = true
+			_, reply.Signs = s.inst.(Signaller)
 			_, reply.Delivers = s.inst.(Deliverer)
 			if keeper, ok := s.inst.(Keeper); ok && keeper.Keeps() && !s.ledger.fresh {
 				reply.Ledger = wire.LedgerDurable

@@ -12,17 +12,22 @@ import (
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
+// telling is a device that says that it gives signs.
+type telling struct{ *device }
+
+func (telling) Signals() {}
+
 // Law: what a Measure says of its work is sent at once, and is no outcome.
 func TestSigns(t *testing.T) {
 	third := 1.0 / 3
 	goesOn := make(chan struct{})
-	s := serve(t, filepath.Join(t.TempDir(), "ledger"), &device{
+	s := serve(t, filepath.Join(t.TempDir(), "ledger"), telling{&device{
 		measure: func(ctx context.Context, _ instruments.Command) (events.Measurement, error) {
 			sdk.Signal(ctx, events.Sign{Handle: "run 7", Fraction: &third, Text: "cycle 1 of 3", NextBy: 90})
 			<-goesOn
 			return conductivity(10)
 		},
-	})
+	}})
 	if s.hello["signs"] != true {
 		t.Errorf("the handshake does not say that signs come: %v", s.hello)
 	}

@@ -60,6 +60,8 @@ func (c *teller) Sign(ctx context.Context, cmd instruments.Command) (events.Sign
 	}, nil
 }
 
+func (c *teller) Signals() bool { return true }
+
 func (c *teller) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	if !pausedFor(ctx, time.Until(c.began[cmd.ID].Add(cycling))) {
 		return instruments.Outcome{}, ctx.Err()
