@@ -105,7 +105,7 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindCancellationOrdered: "e1", events.KindCancellationAnswered: "e1", events.KindInstrumentAnswered: "e1",
 		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",
 		events.KindMeasurementsJudged: "", events.KindMeasurementFlagged: "e1", events.KindMeasurementCorrected: "e1",
-		events.KindInstrumentStalled: "e1", events.KindModelFitted: "", events.KindModelFitFailed: "",
+		events.KindInstrumentStalled: "e1", events.KindInstrumentSignalled: "e1", events.KindModelFitted: "", events.KindModelFitFailed: "",
 		events.KindTrustAdjusted: "d3", events.KindDecisionMade: "d3", events.KindMethodAnswered: "d3",
 	}
 	for _, k := range events.Kinds() {

@@ -12,8 +12,8 @@ type InstrumentSignalled struct {
 	Sign
 }
 
-// Sign is what an instrument says of a command that it is at work on. All of it is optional: a sign
-// with nothing in it says that the device lives.
+// Sign is an instrument's word on a command that it is at work on. All of it is optional: a sign with
+// nothing in it says that the device lives.
 type Sign struct {
 	// Handle is the device's own name of the run, by which it is found again: a program ID, a UUID
 	// of an execution. At most 1,000 characters.

@@ -126,17 +126,6 @@ type Confirmer interface {
 	Confirmed(ctx context.Context) (Command, error)
 }
 
-// Signaller is an Instrument that gives signs of life while it is at work on a command: progress,
-// the device's own handle of the run, and when the next sign is due. What it says is shown and
-// recorded, and its silence is measured from it.
-type Signaller interface {
-	// Sign waits for the next sign of a command.
-	Sign(ctx context.Context, cmd Command) (events.Sign, error)
-	// Signals reports whether it declares that signs of each command come; others may give some,
-	// too. It is known once Describe has returned.
-	Signals() bool
-}
-
 // Ender is an Instrument that runs a program which a person may order to end.
 type Ender interface {
 	// End ends the program without warning, and every earlier run of it that is left, and returns

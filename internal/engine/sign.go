@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math"
 	"strings"
 	"time"
 
@@ -11,13 +10,9 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-const (
-	// signEvery is the time in which a sign that tells nothing new is not recorded again: a cycler
-	// that says each second how far it is would fill the log.
-	signEvery = time.Minute
-	// longestPromise bounds the time until which a device may be silent by its own word.
-	longestPromise = 366 * 24 * time.Hour
-)
+// signEvery is the time in which a sign that tells nothing new is not recorded again: a cycler that
+// says each second how far it is would fill the log.
+const signEvery = time.Minute
 
 // Signalled returns the record of a sign of life of an experiment's command; nil where it tells
 // nothing new: it brings no handle, no word of a silent instrument, and moves the time at which the
@@ -28,7 +23,7 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 	if x == nil || !x.Command.UnderWay() && x.Command.Fate != campaign.Unknown {
 		return nil
 	}
-	sign = tidySign(sign)
+	sign = instruments.RecordableSign(sign)
 	next := &events.InstrumentSignalled{
 		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Sign: sign,
 	}
@@ -46,22 +41,6 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 		return nil
 	}
 	return next
-}
-
-// tidySign returns a sign with what the log can hold. A handle that is too long is no use cut.
-func tidySign(s events.Sign) events.Sign {
-	s.Text = instruments.Legible(s.Text, instruments.MaxSign)
-	if s.Handle != instruments.Legible(s.Handle, instruments.MaxSign) {
-		s.Handle = ""
-	}
-	if f := s.Fraction; f != nil && !(*f >= 0 && *f <= 1) {
-		s.Fraction = nil
-	}
-	if math.IsNaN(s.NextBy) || s.NextBy < 0 {
-		s.NextBy = 0
-	}
-	s.NextBy = min(s.NextBy, longestPromise.Seconds())
-	return s
 }
 
 // SignText writes how far a command is by a sign of life: "40 %, cycle 12 of 30"; empty for a sign

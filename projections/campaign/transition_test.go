@@ -57,6 +57,7 @@ func Example_transitions() {
 	// cancellation.answered: sent, begun, unknown, over → sent, begun, unknown, over
 	// instrument.answered: sent, begun, unknown, over
 	// instrument.stalled: sent, begun
+	// instrument.signalled: sent, begun, unknown
 }
 
 // newKind is the payload of a kind that was added to the vocabulary and not to the fold.

@@ -211,7 +211,7 @@ func Checks() []Check {
 				"and it is what they measure alone.", "",
 			2, sideBySide},
 		{"signs",
-			"What an instrument says of its work can be shown and recorded, and one that declares signs gives them.", "",
+			"Signs of life can be shown and recorded, and an instrument that declares them gives them.", "",
 			1, signs},
 		{"voids",
 			"A program that was stopped reads a start that was given up, and its cancel: " +

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/events"
 )
 
-// signs holds an instrument to what it says while it works on a command: people wait by it, and its
-// silence is measured from it.
+// signs examines the signs of life of a command: people wait by them, and the instrument's silence
+// is measured from them.
 func signs(ctx context.Context, s *Session) error {
 	signaller, ok := s.inst.(instruments.Signaller)
 	if !ok {
@@ -48,7 +48,7 @@ func signs(ctx context.Context, s *Session) error {
 	return checkSigns(cmd, heard)
 }
 
-// checkSigns checks what was said of a command, in order.
+// checkSigns checks the signs of a command, in order.
 func checkSigns(cmd instruments.Command, heard []events.Sign) error {
 	handle, done := "", 0.0
 	for _, sign := range heard {
@@ -59,17 +59,17 @@ func checkSigns(cmd instruments.Command, heard []events.Sign) error {
 		if sign.Handle != "" {
 			handle = sign.Handle
 		}
-		for _, text := range []string{sign.Handle, sign.Text} {
-			if text != instruments.Legible(text, instruments.MaxSign) {
-				return fmt.Errorf("a sign of command %s cannot be recorded as it is, since it is longer than %d characters, "+
-					"or some of them control a terminal: %q", cmd.ID, instruments.MaxSign, text)
-			}
+		kept := instruments.RecordableSign(sign)
+		if kept.Handle != sign.Handle || kept.Text != sign.Text || kept.NextBy != sign.NextBy {
+			return fmt.Errorf("a sign of command %s cannot be recorded as it is, since a text is longer than %d characters, "+
+				"or some of them control a terminal: %+v", cmd.ID, instruments.MaxSign, sign)
 		}
 		if sign.Fraction == nil {
 			continue
 		}
-		if f := *sign.Fraction; !(f >= 0 && f <= 1) {
-			return fmt.Errorf("a sign of command %s says that %v of it is done: a fraction is from 0 to 1", cmd.ID, f)
+		if kept.Fraction == nil {
+			return fmt.Errorf("a sign of command %s says that %v of it is done: a fraction is from 0 to 1",
+				cmd.ID, *sign.Fraction)
 		}
 		if *sign.Fraction < done {
 			return fmt.Errorf("a sign of command %s says that %v of it is done, and an earlier one %v",

@@ -70,8 +70,8 @@ func (i *Instrument) named(id, handle string) {
 	}
 }
 
-// signalled handles a sign that the program sends. One that cannot be read is reported, and is a
-// sign of life all the same.
+// signalled handles a sign that the program sends. One that cannot be read is reported, and
+// still counts as a sign of life.
 func (i *Instrument) signalled(c *command, reply wire.Reply, line []byte) {
 	if c == nil {
 		i.host.Logf("%s: a sign of command %q, which was not started, is dropped: %s",

@@ -58,7 +58,7 @@ var Free = []Fact{
 	{`experiment\.requested`, `own parameters/.*`, "what a person ran of their own accord: no one else knows"},
 	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
 	{`instrument\.answered`, `text`, "an instrument's words"},
-	{`instrument\.signalled`, `(handle|fraction|text|next_by)`, "what a device says of its own work; a silence that it contradicts would be found"},
+	{`instrument\.signalled`, `(handle|fraction|text|next_by)`, "a device's account of its work; a silence that it contradicts would be found"},
 	{`(model|measurements|decision|experiment|instrument)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
 	{`campaign\.(defined|amended)|decision\.made`, `\.version later`, "that an earlier program wrote it, which wrote the same in an earlier version"},
