@@ -35,7 +35,7 @@ import (
 
 // evidence holds the log's knowledge of a command and of the instrument it was sent to.
 type evidence struct {
-	confirmed  bool   // by experiment.started
+	confirmed  bool   // by experiment.started, or a sign of life
 	identified bool   // it said which device it is, and is the same
 	repeatable bool   // nothing physical has happened
 	off        bool   // it was called off
@@ -47,7 +47,7 @@ type evidence struct {
 // to.
 func evidenceOf(c *campaign.Command, now instruments.Description) evidence {
 	return evidence{
-		confirmed:  c.Fate == campaign.Begun,
+		confirmed:  c.Fate == campaign.Begun || c.Sign != nil,
 		repeatable: !c.Real && now.Simulated && c.Instrument == now.Name,
 		off:        c.CallOff != nil,
 		identified: c.Identity != "" && c.Identity == now.Identity && c.Instrument == now.Name,

@@ -173,6 +173,13 @@ func TestLedgerThatIsDurable(t *testing.T) {
 			}
 		}
 	}
+	signed := slices.Clone(all) // e2 was killed between its first sign of life and its confirmation
+	at := find(t, all, events.KindExperimentStarted, `"e2"`, 0)
+	sign := must.Get(events.New(def.Name, &events.InstrumentSignalled{
+		Experiment: "e2", Command: "electrolyte/e2", Instrument: "robot", Sign: events.Sign{Handle: "run 7"},
+	}))(t)
+	sign.Actor, sign.Time, sign.Cause, sign.Trace = all[at].Actor, all[at].Time, all[at].Cause, all[at].Trace
+	signed[at] = sign
 	none, running, finished, unknown := instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished, instruments.FateUnknown
 	for name, c := range map[string]struct {
 		at     events.Kind // of e2, where campaignd was killed
@@ -190,6 +197,7 @@ func TestLedgerThatIsDurable(t *testing.T) {
 			"could not be called off: no line", false},
 		"nobody knows after all": {events.KindExperimentDispatched, []func(*keeper){fates(none, unknown)}, "does not know what became", false},
 		"it had confirmed it":    {at: events.KindExperimentStarted, cause: "had confirmed the command"},
+		"it had given a sign":    {at: events.KindInstrumentSignalled, cause: "had confirmed the command"},
 		"it declares nothing":    {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.declares = false }}, "cannot prove", false},
 		"it is another one": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.description.Identity = "serial 2" }},
 			"it was sent to robot (serial 1)", false},
@@ -202,7 +210,11 @@ func TestLedgerThatIsDurable(t *testing.T) {
 			for _, change := range c.change {
 				change(k)
 			}
-			log := refill(t, all[:find(t, all, c.at, `"e2"`, 0)+1])
+			recorded := all
+			if c.at == events.KindInstrumentSignalled {
+				recorded = signed
+			}
+			log := refill(t, recorded[:find(t, recorded, c.at, `"e2"`, 0)+1])
 			r, waiting := start(t, log, def, k)
 			ended := run(t, r)
 			if c.cause != "" {
