@@ -521,7 +521,7 @@ func waitingForInstrument(c Now) string {
 		if x.Command.Stalled {
 			return fmt.Sprintf("%s to measure %s (silent for longer than it should be)", who, x.ID)
 		}
-		return fmt.Sprintf("%s to measure %s", who, what) + howFar(&x.Command)
+		return fmt.Sprintf("%s to measure %s", who, what)
 	}
 	if x, until := firstWith(c.State, campaign.Requested), restsUntil(c); x != nil && until.After(c.Now) {
 		return rest(c.State, x, until.In(c.Now.Location()))

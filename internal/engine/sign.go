@@ -55,11 +55,3 @@ func SignText(s events.Sign) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// howFar is the latest sign of a command in words, behind a colon; empty for none.
-func howFar(c *campaign.Command) string {
-	if c.Sign == nil || SignText(c.Sign.Sign) == "" {
-		return ""
-	}
-	return ": " + SignText(c.Sign.Sign)
-}

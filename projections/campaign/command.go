@@ -24,7 +24,8 @@ type Command struct {
 	RecalledAt   time.Time
 	// Handle is the device's own name of the run, by which it is found again.
 	Handle string
-	// Sign is the latest recorded sign of life, nil for none.
+	// Sign is the latest recorded sign of life, nil for none. One that does not say how far the
+	// command is leaves the earlier word on that.
 	Sign *Sign
 	// Stalled is set while the instrument is known to be silent.
 	Stalled bool
@@ -107,7 +108,12 @@ var commands = map[events.Kind]transition[Fate]{
 		from: []Fate{Sent, Begun, Unknown},
 		then: then(func(_ *State, x *Experiment, e events.Event, p *events.InstrumentSignalled) {
 			x.Command.Stalled = false
-			x.Command.Sign = &Sign{Sign: p.Sign, At: e.Time}
+			sign := &Sign{Sign: p.Sign, At: e.Time}
+			if before := x.Command.Sign; before != nil && p.Fraction == nil && p.Text == "" {
+				sign.Fraction = before.Fraction
+				sign.Text = before.Text
+			}
+			x.Command.Sign = sign
 			if p.Handle != "" {
 				x.Command.Handle = p.Handle
 			}

@@ -80,6 +80,11 @@ func (p *panel) View() tea.View {
 	}
 	p.foundRows(row)
 	p.answerRows(row)
+	for _, x := range s.UnderWay {
+		if sign := x.Command.Sign; sign != nil {
+			row(x.ID, "%s", view.SignText(sign))
+		}
+	}
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
 	switch {
 	case p.leaving:

@@ -1732,7 +1732,7 @@ func htmlCampaignGoing(w *bytes.Buffer, dot *campaignPage) {
 			markup.Escape(w, dot3.Line)
 			w.WriteString("</span>")
 			if dot3.Sign() != "" {
-				w.WriteString(" ")
+				w.WriteString(" · ")
 				markup.Escape(w, dot3.Sign())
 				w.WriteString(" (")
 				w.WriteString(string(when(dot3.Command.Sign.At)))
