@@ -15,9 +15,8 @@ import (
 const signEvery = time.Minute
 
 // Signalled returns the record of a sign of life of an experiment's command; nil where it tells
-// nothing new: it brings no handle, no word of a silent instrument, and moves the time at which the
-// instrument counts as silent by less than a minute, or than half of stall_after where that is
-// shorter.
+// nothing new: it is not the first, brings no handle, and moves the time at which the instrument
+// counts as silent by less than a minute, or than half of stall_after where that is shorter.
 func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 	x := c.Experiment(experiment)
 	if x == nil || !x.Command.UnderWay() && x.Command.Fate != campaign.Unknown {
@@ -28,7 +27,7 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Sign: sign,
 	}
 	before := x.Command.Sign
-	if before == nil || x.Command.Stalled || sign.Handle != "" && sign.Handle != x.Command.Handle {
+	if before == nil || sign.Handle != "" && sign.Handle != x.Command.Handle {
 		return next
 	}
 	every := signEvery

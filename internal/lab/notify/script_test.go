@@ -253,6 +253,8 @@ func (w *world) read(line string) (campaign, actor string, payload events.Payloa
 		payload = &events.MeasurementCorrected{Experiment: id, New: &definition.Quantity{Value: w.number(word(2))}, Reason: "a slip"}
 	case "stall":
 		payload = &events.InstrumentStalled{Experiment: id, Instrument: "oven", Waited: 600}
+	case "sign":
+		payload = &events.InstrumentSignalled{Experiment: id, Instrument: "oven"}
 	case "start":
 		payload = &events.ExperimentStarted{Experiment: id, Instrument: "oven"}
 	case "lose":
