@@ -10,13 +10,19 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// signEvery is the time in which a sign that tells nothing new is not recorded again: a cycler that
-// says each second how far it is would fill the log.
-const signEvery = time.Minute
+const (
+	// signEvery is the time in which a sign that tells nothing new is not recorded again: a cycler
+	// that says each second how far it is would fill the log.
+	signEvery = time.Minute
+	// signsToSpare is how many more signs of a command are recorded than one in that time: a device
+	// that gives its run another name each second would fill it, too.
+	signsToSpare = 10
+)
 
 // Signalled returns the record of a sign of life of an experiment's command; nil where it tells
 // nothing new: it is not the first, brings no handle, and moves the time at which the instrument
-// counts as silent by less than a minute, or than half of stall_after where that is shorter.
+// counts as silent by less than a minute, or than half of stall_after where that is shorter. In the
+// long run one is recorded in that time, whatever the instrument says.
 func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 	x := c.Experiment(experiment)
 	if x == nil || !x.Command.UnderWay() && x.Command.Fate != campaign.Unknown {
@@ -27,13 +33,19 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Sign: sign,
 	}
 	before := x.Command.Sign
-	if before == nil || sign.Handle != "" && sign.Handle != x.Command.Handle {
+	if before == nil {
 		return next
 	}
 	every := signEvery
 	stall, _ := c.Definition.Silence()
 	if stall > 0 {
-		every = min(every, stall/2)
+		every = max(time.Millisecond, min(every, stall/2))
+	}
+	if before.Recorded >= signsToSpare+int(c.Now.Sub(x.Command.DispatchedAt)/every) {
+		return nil
+	}
+	if sign.Handle != "" && sign.Handle != x.Command.Handle {
+		return next
 	}
 	moved := c.Now.Sub(before.At) + max(sign.Promised(), stall) - max(before.Promised(), stall)
 	if c.Now.Sub(before.At) < every && moved.Abs() < every {

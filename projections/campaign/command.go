@@ -48,6 +48,8 @@ const (
 type Sign struct {
 	events.Sign
 	At time.Time `json:"at"`
+	// Recorded is how many signs of the command the log has, this one included.
+	Recorded int `json:"recorded"`
 }
 
 // Silence is since when nothing was heard of the command (it was sent, its fate was told, or a sign
@@ -108,10 +110,13 @@ var commands = map[events.Kind]transition[Fate]{
 		from: []Fate{Sent, Begun, Unknown},
 		then: then(func(_ *State, x *Experiment, e events.Event, p *events.InstrumentSignalled) {
 			x.Command.Stalled = false
-			sign := &Sign{Sign: p.Sign, At: e.Time}
-			if before := x.Command.Sign; before != nil && p.Fraction == nil && p.Text == "" {
-				sign.Fraction = before.Fraction
-				sign.Text = before.Text
+			sign := &Sign{Sign: p.Sign, At: e.Time, Recorded: 1}
+			if before := x.Command.Sign; before != nil {
+				sign.Recorded += before.Recorded
+				if p.Fraction == nil && p.Text == "" {
+					sign.Fraction = before.Fraction
+					sign.Text = before.Text
+				}
 			}
 			x.Command.Sign = sign
 			if p.Handle != "" {

@@ -23,7 +23,7 @@ const written = `{
 		"experiment": "e1", "verdict": "suspect", "predicted": {"mean": 0, "sd": 0}, "deviation": 0, "reason": "why"
 	}, "simulated": true, "once": true, "cause": "why",
 	"handle": "f3b2",
-	"sign": {"handle": "f3b2", "fraction": 0.5, "text": "half", "next_by": 60, "at": "2027-03-01T12:00:00Z"},
+	"sign": {"handle": "f3b2", "fraction": 0.5, "text": "half", "next_by": 60, "at": "2027-03-01T12:00:00Z", "recorded": 3},
 	"stalled": true,
 	"call_off": {
 		"order": "i5", "by": "person:ada", "at": "2027-03-01T12:00:00Z", "reason": "smoke", "end_program": true,
