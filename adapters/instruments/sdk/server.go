@@ -445,15 +445,13 @@ func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, 
 			return j, nil, instruments.FateRunning, nil
 		}
 	}
-	resumer, resumes := s.inst.(Resumer)
 	e, err := s.ledger.read(cmd.ID)
-	if err == nil && e == nil && cmd.Handle != "" {
-		if !resumes || s.ending {
-			return nil, nil, instruments.FateUnknown, nil
+	if err == nil && cmd.Handle != "" && (e == nil || !e.begun) {
+		if e != nil {
+			e.file.Close()
 		}
-		if e, err = s.ledger.claim(cmd); e != nil {
-			return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
-		}
+		j, fate, err = s.find(cmd)
+		return j, nil, fate, err
 	}
 	if err != nil || e == nil {
 		return nil, nil, instruments.FateNotStarted, err
@@ -464,6 +462,7 @@ func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, 
 			e.file.Close()
 		}
 	}()
+	resumer, resumes := s.inst.(Resumer)
 	free, err := tryLock(e.file, !resumes)
 	if err == nil {
 		err = e.load(cmd.ID) // anew: it may have been finished in between
@@ -483,6 +482,22 @@ func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, 
 		return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
 	}
 	return nil, nil, instruments.FateUnknown, nil
+}
+
+// find resumes a command by its handle, where the ledger has lost it. The caller holds s.mu.
+func (s *server) find(cmd instruments.Command) (*job, instruments.Fate, error) {
+	resumer, resumes := s.inst.(Resumer)
+	if !resumes || s.ending {
+		return nil, instruments.FateUnknown, nil
+	}
+	e, err := s.ledger.claim(cmd)
+	switch {
+	case err != nil:
+		return nil, "", err
+	case e == nil: // another instance was quicker
+		return nil, instruments.FateRunning, nil
+	}
+	return s.run(e, resumer.Resume, true), instruments.FateRunning, nil
 }
 
 // await polls for a command of an earlier instance, which can only be seen by

@@ -76,6 +76,15 @@ func TestHandleOutlivesTheLedger(t *testing.T) {
 	f.acted(t, "c/e1", 0)
 	s.end()
 
+	must.Do(t, os.Truncate(filepath.Join(dir, "c%2Fe1.jsonl"), 7)) // the file system was cut off
+	f.handle = ""
+	s = serve(t, dir, f)
+	s.ask(`"op":"await",` + command)
+	if f.handle != "run 7" {
+		t.Errorf("of a ledger that was cut off it is found by %q", f.handle)
+	}
+	s.end()
+
 	must.Do(t, os.RemoveAll(dir))
 	s = serve(t, dir, f.device)
 	if fate := s.ask(`"op":"recover",` + command)["fate"]; fate != "unknown" {

@@ -8,7 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
 )
@@ -55,4 +58,33 @@ func (c *campaignRun) loseMemory(t *testing.T) {
 	case 2:
 		copyFolder(t, ledger, c.older())
 	}
+}
+
+// Law: a command whose handle the log has is found again by it after campaignd and the instrument
+// were killed and the ledger is gone: it is performed once, and nobody is asked.
+func TestHandleOutlivesTheLedger(t *testing.T) {
+	t.Parallel()
+	s := &suite{
+		scenario: scenario{name: "handle", bench: &testinstrument.Options{Real: true, Resume: true, Signs: true}},
+		binary:   built.Program(t),
+	}
+	c := s.newCampaign(t, 1)
+	l := c.start(t)
+	for began := time.Now(); l.phase() != string(events.KindInstrumentSignalled); time.Sleep(time.Millisecond) {
+		if time.Since(began) > longest {
+			t.Fatalf("no sign of life: the log ends with %s\n%s", l.phase(), l.words())
+		}
+	}
+	l.kill()
+	killInstrument(t, c.bench)
+	l.end()
+	must.Do(t, os.RemoveAll(testinstrument.LedgerDir(c.bench)))
+	for !c.finished {
+		c.live(t, false)
+	}
+	c.countActs(t)
+	if n := count(c.history, events.KindExperimentUnresolved); n > 0 {
+		t.Errorf("%d experiments were left to a person", n)
+	}
+	c.audit(t)
 }

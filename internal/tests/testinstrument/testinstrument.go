@@ -58,6 +58,9 @@ type Options struct {
 	// Resume makes a restarted program finish the work of a killed one, without acting again, so
 	// that a kill leaves no unknown fate.
 	Resume bool `json:"resume,omitempty"`
+	// Signs makes it give the run of each command a handle, by which a restarted program that resumes
+	// finds it, also where the ledger is gone.
+	Signs bool `json:"signs,omitempty"`
 	// Durable makes it declare its ledger to be durable and complete, as it is where
 	// Memory is Kept.
 	Durable bool `json:"durable,omitempty"`
@@ -227,6 +230,9 @@ func (i *instrument) Measure(ctx context.Context, cmd instruments.Command) (even
 	}
 	if err := i.act(cmd); err != nil {
 		return events.Measurement{}, err
+	}
+	if i.Signs {
+		sdk.Signal(ctx, events.Sign{Handle: "run of " + cmd.ID})
 	}
 	select {
 	case <-time.After(time.Duration(i.Latency)):
