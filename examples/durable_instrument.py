@@ -16,11 +16,16 @@ def reach():  # an exception here: the device is off or not ready, nothing has m
 def acted(c):  # a line for each act, which `campaignd instrument check --acts` counts; better the device writes it
     if "CAMPAIGND_ACTS" in os.environ: print(c["id"], file=open(os.environ["CAMPAIGND_ACTS"], "a"))
 
+def tell(**sign):  # how far it is, whenever you like: tell(fraction=0.4, text="cycle 12 of 30", handle="f3b2", next_by="10m")
+    try: print(json.dumps({"command": doing, "sign": sign}), flush=True)
+    except BrokenPipeError: pass  # campaignd is gone; the device goes on
+
 class Failed(Exception):  # raise it where you know that the experiment took place and gave nothing usable
     def __init__(self, cause, quantities=()):  # what was measured all the same: [{"name": …, "value": …, "unit": …}]
         super().__init__(cause); self.given = {"measurement": {"quantities": quantities}} if quantities else {}
 
 def measure(p):  # the only place that acts; any other exception is unknown: nobody can tell what moved, a person looks
+    tell(fraction=0.5, text="mixed")
     value = 12 - 6 * (p["lipf6"] - 1.1) ** 2 - 4 * (p["dmc"] - 0.6) ** 2
     return {"actual": p, "objective": {"name": "conductivity", "value": value, "unit": "mS/cm"}}
 
@@ -49,6 +54,7 @@ def keep(command, *entries):  # on disk when it returns, all of them or none if 
     ledger.write("".join(json.dumps([command, e], allow_nan=False) + "\n" for e in entries)); ledger.flush(); os.fsync(ledger.fileno())
 
 def perform(c):
+    global doing; doing = c["id"]
     try:
         reach()
         acted(c)
@@ -61,7 +67,7 @@ def perform(c):
 
 for line in sys.stdin:  # ends when campaignd does
     q = json.loads(line); op, c = q["op"], q.get("command", {}); id = c.get("id"); a = {"ok": True}; new = False
-    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True, "voids": True, **durable}
+    if op == "handshake": a = {"protocol": 1, "recover": True, "finishes": True, "voids": True, "signs": True, **durable}
     if op == "describe": a = {"description": describe()}
     if op in ("start", "cancel", "await", "recover"):
         known, alone = read(wait=op != "recover")
@@ -75,7 +81,8 @@ for line in sys.stdin:  # ends when campaignd does
     if op == "cancel" and not x:  # void: a start of it that comes later, or lies in a pipe, finds it ended
         keep(id, {"parameters": c["parameters"]}, {"status": "cancelled", "cause": "called off before it was started"})
     if op == "recover":
-        a = {"fate": "not started" if not x else "unknown" if other else "finished" if x["outcome"] else "unknown" if alone else "running"}
+        # What has a handle has begun, whatever became of the ledger: ask your device for it here, if it can tell.
+        a = {"fate": ("unknown" if c.get("handle") else "not started") if not x else "unknown" if other else "finished" if x["outcome"] else "unknown" if alone else "running"}
     if op == "await":
         a = {"outcome": {"status": "unknown", "cause": other} if other else x["outcome"] or {"status": "unknown", "cause": "it ended half-way"}} if x else {"error": "never started"}
     try: print(json.dumps({"id": q["id"], **a}), flush=True)
