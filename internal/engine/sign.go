@@ -41,7 +41,7 @@ func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
 	if stall > 0 {
 		every = max(time.Millisecond, min(every, stall/2))
 	}
-	if before.Recorded >= signsToSpare+int(c.Now.Sub(x.Command.DispatchedAt)/every) {
+	if before.Recorded >= signsToSpare+max(0, int(c.Now.Sub(x.Command.DispatchedAt)/every)) {
 		return nil
 	}
 	if sign.Handle != "" && sign.Handle != x.Command.Handle {
