@@ -37,23 +37,36 @@ func newTeller() *teller {
 		return instruments.FateRunning
 	}
 	c.start = func(cmd instruments.Command) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
 		c.began[cmd.ID] = time.Now()
 		return nil
 	}
 	return c
 }
 
+// since is when a command began, zero before, and whether something was said of it.
+func (c *teller) since(cmd instruments.Command) (began time.Time, told bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.began[cmd.ID], c.told[cmd.ID]
+}
+
 func (c *teller) Sign(ctx context.Context, cmd instruments.Command) (events.Sign, error) {
-	for c.began[cmd.ID].IsZero() || c.silent[cmd.Experiment] {
+	began, told := c.since(cmd)
+	for began.IsZero() || c.silent[cmd.Experiment] {
 		if !pausedFor(ctx, time.Second) {
 			return events.Sign{}, ctx.Err()
 		}
+		began, told = c.since(cmd)
 	}
-	if c.told[cmd.ID] && !pausedFor(ctx, 6*time.Hour) {
+	if told && !pausedFor(ctx, 6*time.Hour) {
 		return events.Sign{}, ctx.Err()
 	}
+	c.mu.Lock()
 	c.told[cmd.ID] = true
-	done := float64(time.Since(c.began[cmd.ID])) / float64(cycling)
+	c.mu.Unlock()
+	done := float64(time.Since(began)) / float64(cycling)
 	return events.Sign{
 		Handle: "run of " + cmd.Experiment, Fraction: &done, Text: fmt.Sprintf("cycle %d of 72", int(72*done)),
 		NextBy: (7 * time.Hour).Seconds(),
@@ -63,11 +76,14 @@ func (c *teller) Sign(ctx context.Context, cmd instruments.Command) (events.Sign
 func (c *teller) Signals() bool { return true }
 
 func (c *teller) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
-	if !pausedFor(ctx, time.Until(c.began[cmd.ID].Add(cycling))) {
+	began, _ := c.since(cmd)
+	if !pausedFor(ctx, time.Until(began.Add(cycling))) {
 		return instruments.Outcome{}, ctx.Err()
 	}
 	m := measured(12)
 	m.Measurement.Actual = cmd.Parameters
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	m.Measurement.Objective = definition.Quantity{Name: "value", Value: 11 + float64(len(c.began))}
 	return m, nil
 }
