@@ -245,8 +245,12 @@ func checkStalled(a *auditor, in *identified, p *events.InstrumentStalled) {
 	}
 }
 
-// checkSignalled checks that a sign is one that this program would have recorded.
+// checkSignalled checks that a sign is one that this program would have recorded, of the instrument
+// that was sent the command.
 func checkSignalled(a *auditor, in *identified, p *events.InstrumentSignalled) {
+	if in.author == byInstrument && in.name != p.Instrument {
+		a.mismatch(p.Experiment, "%q gives the sign; the command is one of %q", in.name, p.Instrument)
+	}
 	if in.x != nil && engine.Signalled(a.core.At(engine.World{Now: a.event.Time}), p.Experiment, p.Sign) == nil {
 		a.mismatch(p.Experiment, "the sign tells nothing new, and was recorded")
 	}

@@ -125,6 +125,9 @@ func (m signalled) apply(ctx context.Context, r *Runner) error {
 		return nil
 	}
 	x := r.core.State().Experiment(m.experiment)
+	if x.Command.Instrument != r.device.description.Name {
+		return nil // it is another one now, and says nothing of the one that was sent the command
+	}
 	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payload)
 }
 
