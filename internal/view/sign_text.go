@@ -8,8 +8,14 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// SignText writes a sign of life of a command under way: "40 %, cycle 12 of 30".
-func SignText(sign *campaign.Sign) string { return cmp.Or(engine.SignText(sign.Sign), "at work") }
+// SignText writes the latest sign of life of a command under way: "40 %, cycle 12 of 30"; empty for
+// none.
+func SignText(sign *campaign.Sign) string {
+	if sign == nil {
+		return ""
+	}
+	return cmp.Or(engine.SignText(sign.Sign), "at work")
+}
 
 func instrumentSignalled(_ events.Event, p *events.InstrumentSignalled) Entry {
 	text := p.Instrument + " is at work on " + p.Experiment

@@ -152,15 +152,14 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	def := st.Definition
 	write := format.CompositionsOf(def)
 	for _, x := range st.UnderWay {
-		stalled := ""
+		state := string(x.Status)
 		if x.Command.Stalled {
-			stalled = ", silent for longer than it should be"
+			state += ", silent for longer than it should be"
 		}
 		if sign := x.Command.Sign; sign != nil {
-			stalled += "; " + SignText(sign) + ", " + format.Duration(now.Sub(sign.At)) + " ago"
+			state += "; " + SignText(sign) + ", " + format.Duration(now.Sub(sign.At)) + " ago"
 		}
-		rows = append(rows, rowf("under way", "%s is %s%s (%s)",
-			x.ID, x.Status, stalled, write.Line(x.Parameters)))
+		rows = append(rows, rowf("under way", "%s is %s (%s)", x.ID, state, write.Line(x.Parameters)))
 	}
 	for _, text := range CallingOffTexts(st.CalledOff, now) {
 		rows = append(rows, Row{"calling off", text})

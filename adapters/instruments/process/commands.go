@@ -85,12 +85,12 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 			deliveries: make(chan instruments.Delivery, maxDeliveries), signs: make(chan events.Sign, maxSigns)}
 		i.commands[cmd.ID] = c
 	}
-	definition.Default(&c.handle, cmd.Handle)
 	if !maps.Equal(c.Parameters, cmd.Parameters) {
 		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): "+
 			"an ID stands for one experiment for ever",
 			cmd.ID, c.Parameters, cmd.Parameters)
 	}
+	definition.Default(&c.handle, cmd.Handle)
 	return c, nil
 }
 

@@ -81,8 +81,8 @@ func (p *panel) View() tea.View {
 	p.foundRows(row)
 	p.answerRows(row)
 	for _, x := range s.UnderWay {
-		if sign := x.Command.Sign; sign != nil {
-			row(x.ID, "%s", view.SignText(sign))
+		if sign := view.SignText(x.Command.Sign); sign != "" {
+			row(x.ID, "%s", sign)
 		}
 	}
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())

@@ -65,12 +65,7 @@ func (x underWay) Since() time.Time {
 }
 
 // Sign is how far it is, by the instrument's latest sign; empty without one.
-func (x underWay) Sign() string {
-	if x.Command.Sign == nil {
-		return ""
-	}
-	return view.SignText(x.Command.Sign)
-}
+func (x underWay) Sign() string { return view.SignText(x.Command.Sign) }
 
 // findings are a campaign's findings: the composition to go by, or each expert's favorite, where
 // nothing is measured. Both are empty at first.
