@@ -7,8 +7,10 @@ import (
 	humansimulated "github.com/campaignd/campaignd/adapters/humans/simulated"
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
 	"github.com/campaignd/campaignd/adapters/humans/web"
+	"github.com/campaignd/campaignd/adapters/instruments/folder"
 	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/adapters/instruments/rest"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/adapters/instruments/table"
 
@@ -37,6 +39,8 @@ func Registry() registry.Registry {
 			table.Driver,
 			manual.Driver,
 			process.Driver,
+			rest.Driver,
+			folder.Driver,
 		},
 		Experts: []humans.Channel{
 			humansimulated.Channel,

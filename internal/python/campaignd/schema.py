@@ -275,6 +275,21 @@ class Cost(Part):
 
 
 @part(kw_only=True)
+class DescribeRequest(Part):
+    """DescribeRequest is the request for the device's description of itself."""
+
+    url: str
+
+    identity: str | None = None
+    """Identity is the place of the device's identity."""
+
+    parameters: str | None = None
+    """Parameters is the place of the parameters that it takes, each with name, unit, min and
+    max.
+    """
+
+
+@part(kw_only=True)
 class Desire(Part):
     """Desire is the worth of one quantity, as a part of a desirability: 0 at From and beyond,
     1 at To and beyond, growing evenly in between. Either may be the greater. Where there is
@@ -295,6 +310,30 @@ class Desire(Part):
 
     weight: float | None = None
     """Weight of this quantity among the others. Default 1."""
+
+
+@part(kw_only=True)
+class DeviceSettings(Part):
+    """Device settings say what a device is, where it does not say so itself."""
+
+    name: str
+    """Name of the instrument in the log."""
+
+    identity: str | None = None
+    """Identity of the device: model, serial number. A device is locked by it, and it must stay
+    what it is when the device is switched off and on.
+    """
+
+    capacity: int | None = None
+    """Capacity is how many commands it works on at once. Default 1."""
+
+    simulated: bool | None = None
+    """Simulated says that nothing physical takes place. Default false."""
+
+    parameters: Sequence[ParameterSpec | Mapping[str, Any]] | None = None
+    """Parameters that it takes, with their limits: a composition outside is never sent.
+    Default: those of the campaign.
+    """
 
 
 @part(kw_only=True)
@@ -434,6 +473,67 @@ class Fidelity(Part):
 
 
 @part(kw_only=True)
+class FindRequest(Part):
+    """FindRequest is the request for a run of a command. An answer 404, or one without the
+    handle, says that it does not exist.
+    """
+
+    url: str
+
+    handle: str
+    """Handle is the place of the run's handle."""
+
+
+@part(kw_only=True)
+class FolderInstrument(Part):
+    """Settings of a device that reads requests from a folder, and writes results into another
+    (docs/bridges.md). Both have the command's identifier in their names: campaign/7XKQ2/e1
+    is campaign.7XKQ2.e1.
+    """
+
+    device: DeviceSettings | Mapping[str, Any]
+    """Device says what it is."""
+
+    folder: str
+    """Folder that both sides see, on a network drive for example. Relative to the campaign
+    file.
+    """
+
+    requests: str | None = None
+    """Requests is the folder in it for requests. Default "requests"."""
+
+    results: str | None = None
+    """Results is the folder in it for results. Default "results"."""
+
+    takes_away: bool | None = None
+    """TakesAway says that the device takes a request out of its folder before it acts on it:
+    what still lies there has not begun, and is withdrawn where it is called off. Otherwise
+    the device leaves it there until the result is written, and cannot be called off.
+    Default false.
+    """
+
+    request: RequestFile | Mapping[str, Any] | None = None
+    """Request says what a request holds."""
+
+    result: ResultFile | Mapping[str, Any]
+    """Result says where a result holds what."""
+
+    every: str | None = None
+    """Every is how often the folders are looked at. Default "1s"."""
+
+    ledger: str | None = None
+    """Ledger is the folder that remembers which commands were handed over. Default: ledger, in
+    the folder of both sides.
+    """
+
+    durable: bool | None = None
+    """Durable declares that the ledger is durable and complete (docs/process-instrument.md):
+    what a crash leaves between a command and its request is asked for again, and no person
+    has to look.
+    """
+
+
+@part(kw_only=True)
 class Growth(Part):
     """Growth is a rule by which a trade-off completes: the last Window experiments have
     increased the hypervolume of its front by less than Improvement, a share of what it was
@@ -493,6 +593,62 @@ class HceiTrust(Part):
 
     options: int | None = None
     """Options is how many compositions a ranking holds. Default 4."""
+
+
+@part(kw_only=True)
+class HttpInstrument(Part):
+    """Settings of a device behind a REST interface (docs/bridges.md). Addresses and bodies may
+    hold parts of the command: {id}, {name} (the identifier without slashes), {handle},
+    {parameters.NAME} and the like. Places in answers are JSON Pointers (RFC 6901), as in
+    /data/0/value.
+    """
+
+    device: DeviceSettings | Mapping[str, Any]
+    """Device says what it is."""
+
+    headers: Mapping[str, str] | None = None
+    """Headers of each request."""
+
+    headers_from: Mapping[str, str] | None = None
+    """HeadersFrom are headers whose values are those of variables of campaignd's environment,
+    by the header's name: {Authorization: ROBOT_TOKEN}. They are never recorded.
+    """
+
+    ca: str | None = None
+    """CA is a file with certificates (PEM) that are trusted besides those of the system.
+    Relative to the campaign file.
+    """
+
+    reply_within: str | None = None
+    """ReplyWithin is how long the device may take to answer a request. Default "10s"."""
+
+    describe: DescribeRequest | Mapping[str, Any] | None = None
+    """Describe asks whether the device is there. Default: it is not asked."""
+
+    start: StartRequest | Mapping[str, Any]
+    """Start hands a command over."""
+
+    find: FindRequest | Mapping[str, Any] | None = None
+    """Find asks for a run by the command's identifier. It is needed where poll asks by
+    {handle}: an answer that was lost has the only handle in it.
+    """
+
+    poll: PollRequest | Mapping[str, Any]
+    """Poll asks how far a command is."""
+
+    result: ResultRequest | Mapping[str, Any]
+    """Result says where a measurement is."""
+
+    cancel: Request | Mapping[str, Any] | None = None
+    """Cancel calls a run off. Default: the device cannot."""
+
+    ledger: str | None = None
+    """Ledger is the folder that remembers which commands were handed over, relative to the
+    campaign file. Default "http.ledger".
+    """
+
+    durable: bool | None = None
+    """Durable declares that the ledger is durable and complete (docs/process-instrument.md)."""
 
 
 @part(kw_only=True)
@@ -584,6 +740,10 @@ class Instrument(Part):
     manual: ManualInstrument | Mapping[str, Any] | None = None
 
     process: ProcessInstrument | Mapping[str, Any] | Sequence[str] | None = None
+
+    http: HttpInstrument | Mapping[str, Any] | None = None
+
+    folder: FolderInstrument | Mapping[str, Any] | None = None
 
     lab: str | None = None
     """The name of an instrument in lab.yaml. Further keys here hold in place of those there."""
@@ -929,6 +1089,26 @@ class Parameter(Part):
 
 
 @part(kw_only=True)
+class ParameterSpec(Part):
+    """ParameterSpec is a parameter an instrument takes."""
+
+    name: str
+
+    unit: str | None = None
+
+    min: float | None = None
+    """Min and Max are its limits, in Unit; absent: none."""
+
+    max: float | None = None
+
+    step: float | None = None
+    """Step is the resolution it can dose in, in Unit; 0: any."""
+
+    categories: Sequence[str] | None = None
+    """Categories lists the values of a categorical parameter."""
+
+
+@part(kw_only=True)
 class PiboTrust(Part):
     """PiBO multiplies the acquisition with the expert's prior to the power γ/t (Hvarfner et
     al. 2022; Adachi et al. 2024, Eq. 10).
@@ -960,6 +1140,28 @@ class Policy(Part):
     duel: Duel | Mapping[str, Any] | str | None = None
 
     process: ProcessNext | Mapping[str, Any] | None = None
+
+
+@part(kw_only=True)
+class PollRequest(Part):
+    """PollRequest is the request for the state of a command. The answers 404 and 410 say that
+    the device does not know it.
+    """
+
+    url: str
+
+    every: str | None = None
+    """Every is how often it is sent. Default "1s"."""
+
+    state: State | Mapping[str, Any]
+    """State says how far it is."""
+
+    fraction: str | None = None
+    """Fraction is the place of the part that is done, from 0 to 1, and Text that of a word on
+    it.
+    """
+
+    text: str | None = None
 
 
 @part(kw_only=True)
@@ -1162,6 +1364,20 @@ class RahboDuel(Part):
 
 
 @part(kw_only=True)
+class Reading(Part):
+    """Reading is the place of a quantity in an answer."""
+
+    at: str
+    """At is its place."""
+
+    unit: str | None = None
+    """Unit that the device gives it in, which has to be the campaign's."""
+
+    sd: str | None = None
+    """SD is the place of its standard deviation, in the same unit."""
+
+
+@part(kw_only=True)
 class Reference(Part):
     """Reference is the composition that constraints on outcomes compare with: that of an
     experiment, or a given one.
@@ -1194,6 +1410,107 @@ class RegionSide(Part):
     max: float | None = None
 
     is_: str | None = field(default=None, metadata={"key": "is"})
+
+
+@part(kw_only=True)
+class Request(Part):
+    """Request is one to the device."""
+
+    method: str | None = None
+    """Method of the request. Default POST to start, DELETE to cancel."""
+
+    url: str
+    """URL of the request."""
+
+    body: Mapping[str, Any] | None = None
+    """Body is sent as JSON."""
+
+
+@part(kw_only=True)
+class RequestColumn(Part):
+    """RequestColumn is one of a request that is a table."""
+
+    name: str
+
+    value: str
+    """Value with {id}, {name}, {parameters.NAME} and the like in it."""
+
+
+@part(kw_only=True)
+class RequestFile(Part):
+    """RequestFile is the content of a request."""
+
+    ending: str | None = None
+    """Ending of its name. Default ".json", or ".csv" where there are columns."""
+
+    body: Mapping[str, Any] | None = None
+    """Body is the JSON of a request, with {id}, {name}, {parameters.NAME} and the like in
+    place of the parts of the command. Default: id, campaign, experiment, replicate and
+    parameters.
+    """
+
+    columns: Sequence[RequestColumn | Mapping[str, Any]] | None = None
+    """Columns make it a table with a header and one row."""
+
+
+@part(kw_only=True)
+class ResultFile(Part):
+    """ResultFile says how a result is read. Places in JSON are JSON Pointers (RFC 6901), as in
+    /data/0/value; in a table they are names of columns.
+    """
+
+    ending: str | None = None
+    """Ending of its name, which tells the form: ".csv" for a table with a header and one row,
+    JSON otherwise. Default ".json".
+    """
+
+    marker: str | None = None
+    """Marker is the ending of a file that the device writes when the result is whole, as in
+    ".done".
+    """
+
+    unchanged_for: str | None = None
+    """UnchangedFor is for how long a result without a marker is the same before it counts as
+    whole. Default: 0 for JSON, which counts as soon as it can be read, and "5s" for a
+    table.
+    """
+
+    id: str | None = None
+    """ID is the place of the command's identifier, or of its name as a file: a result with
+    another one is not taken for that of the command.
+    """
+
+    state: State | Mapping[str, Any] | None = None
+    """State says whether it was measured. Default: every result is a measurement."""
+
+    quantities: Mapping[str, Reading | Mapping[str, Any]]
+    """Quantities are the places of the measured quantities, the objective among them, by name."""
+
+    actual: Mapping[str, str] | None = None
+    """Actual are the places of the parameters as they were really made, by name. Default: as
+    they were asked for.
+    """
+
+    files: Sequence[str] | None = None
+    """Files are patterns of those in the results that belong to it, as in "{name}*.png". They
+    are complete when the result is.
+    """
+
+
+@part(kw_only=True)
+class ResultRequest(Part):
+    """ResultRequest says where a measurement is."""
+
+    url: str | None = None
+    """URL of the result. Default: it is in the answer to poll."""
+
+    quantities: Mapping[str, Reading | Mapping[str, Any]]
+    """Quantities are the places of the measured quantities, the objective among them, by name."""
+
+    actual: Mapping[str, str] | None = None
+    """Actual are the places of the parameters as they were really made, by name. Default: as
+    they were asked for.
+    """
 
 
 @part(kw_only=True)
@@ -1338,6 +1655,57 @@ class Source(Part):
     name: str
 
     cost: float
+
+
+@part(kw_only=True)
+class StartRequest(Part):
+    """StartRequest is the request that hands a command over. It has the header Idempotency-Key
+    with the command's identifier, and is sent once, whatever becomes of its answer.
+    """
+
+    method: str | None = None
+    """Method of the request. Default POST to start, DELETE to cancel."""
+
+    url: str
+    """URL of the request."""
+
+    body: Mapping[str, Any] | None = None
+    """Body is sent as JSON."""
+
+    handle: str | None = None
+    """Handle is the place of the device's own name of the run, in the answer."""
+
+    infeasible: Sequence[int] | None = None
+    """Infeasible are the codes of answers that say that the composition cannot be made: [422]."""
+
+
+@part(kw_only=True)
+class State(Part):
+    """State says where an answer tells how far a command is, and what its words mean. A word
+    that is listed nowhere counts as under way, and as no sign of life.
+    """
+
+    at: str
+    """At is the place of the state."""
+
+    running: Sequence[str] | None = None
+    """Running, Measured, Failed, Infeasible, Deferred and Cancelled list the words that stand
+    for each (docs/process-instrument.md, outcomes). Deferred and cancelled say that nothing
+    took place.
+    """
+
+    measured: Sequence[str]
+
+    failed: Sequence[str] | None = None
+
+    infeasible: Sequence[str] | None = None
+
+    deferred: Sequence[str] | None = None
+
+    cancelled: Sequence[str] | None = None
+
+    cause: str | None = None
+    """Cause is the place of the reason why a command was not measured."""
 
 
 @part(kw_only=True)

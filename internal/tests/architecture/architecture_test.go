@@ -75,7 +75,7 @@ var may = []struct {
 	{"policies/seek", []string{"projections/space", "events", "projections", "internal/ground/computed", "internal/num/formula", "internal/num"}},
 	{"policies", []string{"policies/seek", "events", "projections", "internal/ground/computed", "internal/num", "projections/space", "internal/ground/format"}},
 	{"adapters/instruments/sdk", []string{"events", "adapters", "internal/ground/clock"}},
-	{"adapters", []string{"events", "internal/ground/computed", "internal/ground/format", "adapters/console", "internal/ground/input", "internal/num", "internal/study/tasks", "internal/ground/plaintext", "internal/ground/units"}},
+	{"adapters", []string{"events", "internal/ground/computed", "internal/ground/format", "adapters/console", "internal/ground/input", "internal/num", "internal/study/tasks", "internal/ground/plaintext", "internal/ground/units", "internal/ground/wholefile"}},
 	// The engine knows the adapters' contracts, never an adapter.
 	{"internal/engine/drive", []string{"internal/ground/clock", "events", "projections/campaign.", "internal/engine.", "internal/ground/problem", "internal/files/registry", "adapters/instruments.", "adapters/humans.", "adapters/methods."}},
 	{"internal/engine", []string{"policies/seek", "events", "projections", "policies", "projections/space", "internal/files/campaignfile", "internal/ground/format", "internal/ground/problem", "internal/files/registry", "adapters/instruments.", "adapters/humans.", "internal/ground/plaintext", "internal/engine/shown", "adapters/methods."}},
