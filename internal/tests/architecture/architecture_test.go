@@ -103,6 +103,7 @@ var may = []struct {
 	{"internal/tests/built", nil},
 	{"internal/tests/must", nil},
 	{"internal/tests/killtest", []string{""}},
+	{"internal/tests/bridges", []string{""}},
 	{"internal/tests/faults", []string{""}},
 	{"cmd", []string{""}},
 }

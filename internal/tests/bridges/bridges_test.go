@@ -1,0 +1,301 @@
+//go:build unix
+
+package bridges
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/cmd/campaignd/app"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/tests/must"
+)
+
+// asProgram has this test binary be the program campaignd.
+const asProgram = "CAMPAIGND_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		app.Main(builtin.Registry())
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// furnished names a Python with the packages of .ci/bridges.
+const furnished = "CAMPAIGND_BRIDGES"
+
+// bridge is an example with what it speaks to.
+type bridge struct {
+	name string // of examples/bridges/NAME.py and NAME.yaml
+	// peer is the device's program, with its arguments; ADDRESS stands for its port. Each begin of
+	// an act is a line "ID begin" in the file acts. Empty where the bridge begins it.
+	peer []string
+	// edit is made in the campaign file, in pairs, besides the port.
+	edit []string
+	// address is the port in the campaign file.
+	address string
+	// forgets: what was under way when the peer was killed is unknown, and not asked for again.
+	forgets bool
+	// ledgerless: the ledger goes with the first kill, and a run is found by what the log has of it.
+	ledgerless bool
+	// value is what a composition gives, within the tolerance.
+	value func(row map[string]float64) (want, tolerance float64)
+	// result is the column of the value.
+	result string
+}
+
+// trial is a campaign through a bridge in a folder of its own.
+type trial struct {
+	*testing.T
+	bridge
+	folder string
+	env    []string
+	device *exec.Cmd
+	began  []string // the acts, in their order
+}
+
+func (t *trial) path(name string) string { return filepath.Join(t.folder, name) }
+
+// begin puts the files of the example into a folder, with a port that is free.
+func begin(t *testing.T, b bridge) *trial {
+	interpreter := os.Getenv(furnished)
+	if interpreter == "" {
+		t.Skip(furnished + " names no Python: the packages of .ci/bridges are not installed")
+	}
+	tr := &trial{T: t, bridge: b, folder: t.TempDir()}
+	examples := must.Get(filepath.Glob(filepath.Join("..", "..", "..", "examples", "bridges", b.name+"*")))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	port := strconv.Itoa(listener.Addr().(*net.TCPAddr).Port)
+	must.Do(t, listener.Close())
+	for i, argument := range tr.peer {
+		tr.peer[i] = strings.ReplaceAll(argument, "ADDRESS", port)
+	}
+	for _, file := range examples {
+		text := string(must.Get(os.ReadFile(file))(t))
+		if filepath.Base(file) == b.name+".yaml" {
+			edit := b.edit
+			if b.address != "" {
+				edit = append([]string{b.address, port}, edit...)
+			}
+			for old, now := range pairs(edit) {
+				if !strings.Contains(text, old) {
+					t.Fatalf("%s has no %q", file, old)
+				}
+				text = strings.ReplaceAll(text, old, now)
+			}
+		}
+		must.Do(t, os.WriteFile(tr.path(filepath.Base(file)), []byte(text), 0o666))
+	}
+	must.Do(t, os.WriteFile(tr.path("acts"), nil, 0o666))
+	tr.env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(),
+		"PATH="+filepath.Dir(interpreter)+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "CAMPAIGND_ACTS="+tr.path("acts"),
+		"PYTHONPATH="+must.Get(filepath.Abs("../../python"))(t))
+	if len(tr.peer) > 0 {
+		tr.switchOn()
+		t.Cleanup(tr.switchOff)
+	}
+	return tr
+}
+
+func pairs(list []string) func(func(a, b string) bool) {
+	return func(yield func(a, b string) bool) {
+		for ; len(list) > 1 && yield(list[0], list[1]); list = list[2:] {
+		}
+	}
+}
+
+// switchOn starts the peer, and waits until it says that it is ready.
+func (t *trial) switchOn() {
+	t.Helper()
+	t.device = exec.Command("python3", t.peer...)
+	t.device.Dir, t.device.Env = t.folder, t.env
+	t.device.Path = must.Get(exec.LookPath(filepath.Join(filepath.Dir(os.Getenv(furnished)), "python3")))(t.T)
+	stderr := must.Get(os.Create(t.path("peer.stderr")))(t.T)
+	defer stderr.Close()
+	t.device.Stderr = stderr
+	out := must.Get(t.device.StdoutPipe())(t.T)
+	must.Do(t.T, t.device.Start())
+	if n, err := out.Read(make([]byte, 64)); err != nil || n == 0 {
+		t.Fatalf("the peer: %v\n%s", err, must.Get(os.ReadFile(t.path("peer.stderr")))(t.T))
+	}
+}
+
+func (t *trial) switchOff() {
+	_ = t.device.Process.Kill()
+	_ = t.device.Wait()
+}
+
+// run starts campaignd.
+func (t *trial) run() *exec.Cmd {
+	t.Helper()
+	cmd := t.campaignd("run", t.name+".yaml", "--store", "store")
+	log := must.Get(os.OpenFile(t.path("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666))(t.T)
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	must.Do(t.T, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd
+}
+
+func (t *trial) campaignd(arguments ...string) *exec.Cmd {
+	cmd := exec.Command(must.Get(os.Executable())(t.T), arguments...)
+	cmd.Dir, cmd.Env = t.folder, t.env
+	return cmd
+}
+
+// until waits until something is so.
+func (t *trial) until(what string, is func() bool) {
+	t.Helper()
+	for began := time.Now(); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			log, _ := os.ReadFile(t.path("log"))
+			t.Fatalf("%s: waited in vain; the acts are\n%s\nit said\n%s", what, must.Get(os.ReadFile(t.path("acts")))(t.T), log)
+		}
+	}
+}
+
+// acts are the identifiers of the acts that have begun, in their order.
+func (t *trial) acts() (began []string) {
+	for line := range strings.Lines(string(must.Get(os.ReadFile(t.path("acts")))(t.T))) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[1] == "begin" {
+			began = append(began, fields[0])
+		}
+	}
+	return began
+}
+
+// another waits until the device begins an act that it had not begun at the last call.
+func (t *trial) another() {
+	t.Helper()
+	t.until("another act", func() bool {
+		acts := t.acts()
+		seen := len(t.began)
+		t.began = acts
+		return len(acts) > seen
+	})
+}
+
+// killBridge kills the bridge that campaignd has started last.
+func (t *trial) killBridge() {
+	t.Helper()
+	var programs []struct{ PID int }
+	text := must.Get(os.ReadFile(t.path("store/instrument.json")))(t.T)
+	if err := json.Unmarshal(text, &programs); err != nil || len(programs) == 0 {
+		t.Fatalf("%s: %v", text, err)
+	}
+	must.Do(t.T, syscall.Kill(programs[len(programs)-1].PID, syscall.SIGKILL))
+}
+
+// unresolved is the experiment whose fate waits for a person, if there is one.
+func (t *trial) unresolved() string {
+	var status struct{ Open []struct{ ID, Status string } }
+	out, err := t.campaignd("status", "store", "--json").Output()
+	if err == nil {
+		err = json.Unmarshal(out, &status)
+	}
+	if err != nil {
+		return ""
+	}
+	for _, x := range status.Open {
+		if x.Status == "unresolved" {
+			return x.ID
+		}
+	}
+	return ""
+}
+
+// killed is the law of every bridge: whoever is killed in the middle of an act, nothing is done
+// twice, each value belongs to its composition, and the campaign comes to its end.
+func killed(t *testing.T, b bridge) {
+	t.Parallel()
+	tr := begin(t, b)
+	run := tr.run()
+	tr.another()
+	if b.ledgerless { // what the log has of it is found when campaignd is back
+		tr.until("the handle", func() bool {
+			out, _ := tr.campaignd("status", "store", "--json").Output()
+			return bytes.Contains(out, []byte(`"handle"`))
+		})
+	}
+	must.Do(t, run.Process.Kill())
+	_ = run.Wait()
+	if b.ledgerless {
+		tr.killBridge()
+		must.Do(t, os.RemoveAll(tr.path(b.name+".ledger")))
+	}
+	run = tr.run()
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	tr.another()
+	tr.killBridge()
+	tr.another()
+	if len(tr.peer) > 0 {
+		tr.switchOff()
+		tr.switchOn()
+	}
+	if b.forgets {
+		id := ""
+		tr.until("an unknown fate", func() bool { id = tr.unresolved(); return id != "" })
+		if out, err := tr.campaignd("resolve", "store", id, "failed", "--reason", "it was switched off").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	select {
+	case err := <-ended:
+		must.Do(t, err)
+	case <-time.After(2 * time.Minute):
+		t.Errorf("the campaign does not end\n%s", must.Get(os.ReadFile(tr.path("log")))(t))
+	}
+	tr.judge()
+}
+
+// judge compares the peer's record with the campaign's.
+func (t *trial) judge() {
+	t.Helper()
+	log := must.Get(os.ReadFile(t.path("log")))(t.T)
+	acts := t.acts()
+	slices.Sort(acts)
+	if once := slices.Compact(slices.Clone(acts)); len(once) != len(acts) {
+		t.Errorf("something was done twice: %q\n%s", acts, log)
+	}
+	out := must.Get(t.campaignd("export", "store").Output())(t.T)
+	rows := must.Get(csv.NewReader(bytes.NewReader(out)).ReadAll())(t.T)
+	states := map[string]int{}
+	for _, cells := range rows[1:] {
+		row, state := map[string]float64{}, ""
+		for i, name := range rows[0] {
+			row[name], _ = strconv.ParseFloat(cells[i], 64)
+			if name == "status" {
+				state = cells[i]
+			}
+		}
+		if states[state]++; state != "measured" {
+			continue
+		}
+		if want, within := t.value(row); row[t.result] < want-within || row[t.result] > want+within {
+			t.Errorf("%s = %g, and its composition gives %g\n%s", t.result, row[t.result], want, out)
+		}
+		id := cells[slices.Index(rows[0], "experiment")]
+		if !slices.ContainsFunc(acts, func(act string) bool { return strings.HasSuffix(act, "/"+id) }) {
+			t.Errorf("%s was measured, and the device has not acted on it: %q", id, acts)
+		}
+	}
+	lost := len(rows) - 1 - states["measured"] - states["deferred"]
+	if states["measured"] == 0 || lost > 0 && !t.forgets || lost > 1 {
+		t.Errorf("they ended so: %v\n%s\n%s", states, out, log)
+	}
+	t.Logf("%d acts; the experiments: %v", len(acts), states)
+}
