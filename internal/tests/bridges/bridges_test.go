@@ -31,8 +31,17 @@ func TestMain(m *testing.M) {
 		app.Main(builtin.Registry())
 		return
 	}
-	os.Exit(m.Run())
+	var err error
+	if compiled, err = os.MkdirTemp("", "bridges"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(compiled)
+	os.Exit(code)
 }
+
+// compiled is where Python keeps what it has compiled: many programs start here.
+var compiled string
 
 // furnished names a Python with the packages of .ci/bridges.
 const furnished = "CAMPAIGND_BRIDGES"
@@ -52,7 +61,7 @@ type bridge struct {
 	// ledgerless: the ledger goes with the first kill, and a run is found by what the log has of it.
 	ledgerless bool
 	// value is what a composition gives, within the tolerance.
-	value func(row map[string]float64) (want, tolerance float64)
+	value func(folder string, row map[string]float64) (want, tolerance float64)
 	// result is the column of the value.
 	result string
 }
@@ -101,7 +110,7 @@ func begin(t *testing.T, b bridge) *trial {
 	}
 	must.Do(t, os.WriteFile(tr.path("acts"), nil, 0o666))
 	tr.env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(),
-		"PATH="+filepath.Dir(interpreter)+":"+os.Getenv("PATH"), "PYTHONDONTWRITEBYTECODE=1", "CAMPAIGND_ACTS="+tr.path("acts"),
+		"PATH="+filepath.Dir(interpreter)+":"+os.Getenv("PATH"), "PYTHONPYCACHEPREFIX="+compiled, "CAMPAIGND_ACTS="+tr.path("acts"),
 		"PYTHONPATH="+must.Get(filepath.Abs("../../python"))(t))
 	if len(tr.peer) > 0 {
 		tr.switchOn()
@@ -285,7 +294,7 @@ func (t *trial) judge() {
 		if states[state]++; state != "measured" {
 			continue
 		}
-		if want, within := t.value(row); row[t.result] < want-within || row[t.result] > want+within {
+		if want, within := t.value(t.folder, row); row[t.result] < want-within || row[t.result] > want+within {
 			t.Errorf("%s = %g, and its composition gives %g\n%s", t.result, row[t.result], want, out)
 		}
 		id := cells[slices.Index(rows[0], "experiment")]

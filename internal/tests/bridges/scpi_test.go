@@ -13,7 +13,7 @@ func TestSCPI(t *testing.T) {
 		name: "scpi", address: "5025", forgets: true, result: "power",
 		peer: []string{"scpi_peer.py", "ADDRESS", "--acts", "acts", "--late", "5"},
 		edit: []string{"experiments: 10", "experiments: 6", "timeout: 2 ", "timeout: 0.3 "},
-		value: func(row map[string]float64) (want, tolerance float64) {
+		value: func(_ string, row map[string]float64) (want, tolerance float64) {
 			v := row["voltage_actual"]
 			return 1000 * v * (0.0352 - 1.2e-10*(math.Exp(v/0.0295)-1)), 0.05
 		},
