@@ -175,7 +175,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 		if _, err := filepath.Match(pattern, ""); err != nil || !filepath.IsLocal(pattern) {
 			f.Add(result.To("files", k), fmt.Sprintf("%q is not a pattern of names in the results", pattern), `write it as "{name}*.png"`)
 		}
-		if !strings.Contains(pattern, "{name}") && !strings.Contains(pattern, "{experiment}") {
+		if !strings.Contains(pattern, "{name}") {
 			f.Add(result.To("files", k), fmt.Sprintf("%q has nothing of the command in it: the files of others would be taken", pattern), `write it as "{name}*.png"`)
 		}
 	}

@@ -274,7 +274,10 @@ func (d *device) attached(cmd instruments.Command) (files []instruments.File, er
 			return nil, err
 		}
 		for _, name := range names {
-			if name != filepath.Base(d.result(cmd)) {
+			// The names of e10 begin like those of e1.
+			_, rest, _ := strings.Cut(name, remote.FileName(cmd.ID))
+			another := rest != "" && rest[0] >= '0' && rest[0] <= '9'
+			if !another && name != filepath.Base(d.result(cmd)) {
 				files = append(files, instruments.File{Path: name})
 			}
 		}

@@ -351,7 +351,7 @@ func TestFiles(t *testing.T) {
 	defer i.Close()
 	cmd := command("mixture/A/e1", 1)
 	must.Do(t, i.Start(t.Context(), cmd))
-	for _, name := range []string{"mixture.A.e1-a.png", "mixture.A.e2-a.png"} {
+	for _, name := range []string{"mixture.A.e1-a.png", "mixture.A.e2-a.png", "mixture.A.e10-a.png"} {
 		must.Do(t, os.WriteFile(r.in(s.Results, name), []byte("PNG"), 0o644))
 	}
 	must.Do(t, os.WriteFile(r.in(s.Results, "mixture.A.e1.json"), []byte(`{"run":"mixture/A/e1","sigma":5,"made":1}`), 0o644))

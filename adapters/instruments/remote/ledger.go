@@ -108,7 +108,7 @@ func (l *ledger) read(id string) (*entry, error) {
 	e := new(entry)
 	for text := range bytes.Lines(data) {
 		var l line
-		if json.Unmarshal(text, &l) != nil || !bytes.HasSuffix(text, []byte("\n")) {
+		if json.Unmarshal(text, &l) != nil {
 			continue
 		}
 		if l.Command != nil && e.command.ID == "" {

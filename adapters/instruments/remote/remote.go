@@ -468,8 +468,9 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	}
 	withdrawn, err := i.device.Stop(ctx, cmd)
 	switch {
-	case err != nil && fate == instruments.FateUnknown: // it may still be on its way
-		return fmt.Errorf("command %s, which the device does not know, was not called off: %v", cmd.ID, err)
+	// It may still be on its way, whatever a device answers about a run that it does not know.
+	case fate == instruments.FateUnknown && !withdrawn && (e == nil || !e.confirmed):
+		return fmt.Errorf("command %s may still reach the device, which does not know it: it was not called off (%v)", cmd.ID, err)
 	case err != nil:
 		return fmt.Errorf("command %s: %w", cmd.ID, err)
 	case withdrawn:

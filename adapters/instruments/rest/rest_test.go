@@ -425,3 +425,37 @@ func TestOtherOutcomes(t *testing.T) {
 		t.Errorf("a run that was stopped and is gone: %+v", o)
 	}
 }
+
+// Law: a start whose answer was lost, and which the device does not know, cannot be called off by any
+// answer: it may still arrive. Its fate stays unknown.
+func TestCancelOfWhatMayArrive(t *testing.T) {
+	b := newRobot(t)
+	s := b.settings(t)
+	s.Find, s.Poll.URL, s.Cancel.URL = nil, b.URL+"/runs/{id}", b.URL+"/runs/{id}"
+	b.instead(func(w http.ResponseWriter, r *http.Request) bool {
+		switch r.Method {
+		case http.MethodPost:
+			w.WriteHeader(http.StatusBadGateway)
+		case http.MethodDelete: // of anything, as many do
+			w.WriteHeader(http.StatusNoContent)
+		}
+		return r.Method != http.MethodGet
+	})
+	i := open(t, s)
+	cmd := command("mixture/A/e1", 1)
+	if err := i.Start(t.Context(), cmd); err == nil || errors.Is(err, instruments.ErrRefused) {
+		t.Errorf("its start: %v", err)
+	}
+	if err := i.Cancel(t.Context(), cmd); err == nil || errors.Is(err, instruments.ErrUnstoppable) {
+		t.Errorf("its cancel: %v", err)
+	}
+	if f := must.Get(i.Recover(t.Context(), cmd))(t); f != instruments.FateUnknown {
+		t.Errorf("its fate is %s", f)
+	}
+	// What was never sent is called off for good, by the ledger.
+	never := command("mixture/A/e2", 1)
+	must.Do(t, i.Cancel(t.Context(), never))
+	if err := open(t, s).Start(t.Context(), never); !errors.Is(err, instruments.ErrRefused) || b.posts != 1 {
+		t.Errorf("a start after its cancel: %v; %d starts were sent", err, b.posts)
+	}
+}
