@@ -58,8 +58,9 @@ type bridge struct {
 	address string
 	// forgets: what was under way when the peer was killed is unknown, and not asked for again.
 	forgets bool
-	// ledgerless: the ledger goes with the first kill, and a run is found by what the log has of it.
-	ledgerless bool
+	// handle: the device cannot be asked by our ID. So who is killed has learned its own name of the run
+	// before; the ledger goes with the first kill, and the run is found by what the log has of it.
+	handle bool
 	// value is what a composition gives, within the tolerance.
 	value func(folder string, row map[string]float64) (want, tolerance float64)
 	// result is the column of the value.
@@ -195,6 +196,19 @@ func (t *trial) another() {
 		t.began = acts
 		return len(acts) > seen
 	})
+	if !t.handle {
+		return
+	}
+	_, id, _ := strings.Cut(t.began[len(t.began)-1], t.name+"/")
+	_, id, _ = strings.Cut(id, "/")
+	t.until("the handle of "+id, func() bool {
+		for _, x := range t.open() {
+			if x.ID == id && x.Handle != "" {
+				return true
+			}
+		}
+		return false
+	})
 }
 
 // killBridge kills the bridge that campaignd has started last.
@@ -208,17 +222,19 @@ func (t *trial) killBridge() {
 	must.Do(t.T, syscall.Kill(programs[len(programs)-1].PID, syscall.SIGKILL))
 }
 
+// open are the experiments that have not ended.
+func (t *trial) open() (open []struct{ ID, Status, Handle string }) {
+	status := struct{ Open any }{&open}
+	out, err := t.campaignd("status", "store", "--json").Output()
+	if err != nil || json.Unmarshal(out, &status) != nil {
+		return nil // it starts, or is read while it changes
+	}
+	return open
+}
+
 // unresolved is the experiment whose fate waits for a person, if there is one.
 func (t *trial) unresolved() string {
-	var status struct{ Open []struct{ ID, Status string } }
-	out, err := t.campaignd("status", "store", "--json").Output()
-	if err == nil {
-		err = json.Unmarshal(out, &status)
-	}
-	if err != nil {
-		return ""
-	}
-	for _, x := range status.Open {
+	for _, x := range t.open() {
 		if x.Status == "unresolved" {
 			return x.ID
 		}
@@ -233,15 +249,9 @@ func killed(t *testing.T, b bridge) {
 	tr := begin(t, b)
 	run := tr.run()
 	tr.another()
-	if b.ledgerless { // what the log has of it is found when campaignd is back
-		tr.until("the handle", func() bool {
-			out, _ := tr.campaignd("status", "store", "--json").Output()
-			return bytes.Contains(out, []byte(`"handle"`))
-		})
-	}
 	must.Do(t, run.Process.Kill())
 	_ = run.Wait()
-	if b.ledgerless {
+	if b.handle {
 		tr.killBridge()
 		must.Do(t, os.RemoveAll(tr.path(b.name+".ledger")))
 	}
