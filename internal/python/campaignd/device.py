@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from .device_server import Server
+    from .device_server import Job, Server
 
 __all__ = [
     "CannotStop", "Cancelled", "Command", "Deferred", "Device", "Ended", "Failed", "Infeasible", "Outcome", "Sign",
@@ -79,11 +79,11 @@ class Ended(Exception):
     status = "unknown"
 
     def __init__(
-        self, cause: str, quantities: Sequence[Object] = (), files: Sequence[str | Object] = ()
+        self, cause: object, quantities: Sequence[Object] = (), files: Sequence[str | Object] = ()
     ) -> None:
         super().__init__(cause)
         given = {"quantities": list(quantities)} if quantities else None
-        self.outcome = Outcome(self.status, given, cause, files)
+        self.outcome = Outcome(self.status, given, str(cause), files)
 
 
 class Failed(Ended):
@@ -133,13 +133,13 @@ class Device:
     campaign: Object = {}
     """The whole handshake: the campaign's name, parameters, objective and quantities."""
 
+    _program: Server | None = None
+
     def __init__(self, **functions: Callable[..., Any]) -> None:
         for name, function in functions.items():
             if name not in _OVERRIDABLE:
                 raise TypeError(f"a device has no {name}: it has {', '.join(sorted(_OVERRIDABLE))}")
             setattr(self, name, function)
-        self._doing = threading.local()
-        self._program: Server | None = None
 
     def describe(self) -> Object:
         """What the device is; without effect. Deferred: it is off, ask again later.
@@ -207,13 +207,18 @@ class Device:
     @property
     def command(self) -> Command:
         """The command that this thread works on."""
-        command: Command = self._doing.job.command
-        return command
+        return self._job().command
 
     @property
     def called_off(self) -> bool:
         """Whether the command of this thread was called off: a measure that can stop looks here."""
-        return bool(self._doing.job.off.is_set())
+        return self._job().off.is_set()
+
+    def _job(self) -> Job:
+        job: Job | None = getattr(self._doing, "job", None)
+        if job is None:
+            raise RuntimeError("this thread works on no command: ask in that of measure, and hand it on")
+        return job
 
     def sign(
         self,
@@ -242,6 +247,7 @@ class Device:
         if has(self, "measure") == has(self, "submit") or has(self, "submit") != has(self, "poll"):
             sys.exit(f"{type(self).__name__}: write measure, or submit and poll")
         named = ledger or (sys.argv[1] if len(sys.argv) > 1 else Path(sys.argv[0]).stem + ".ledger")
+        self._doing = threading.local()
         self._program = Server(self, Ledger(Path(named).absolute()))
         self._program.serve()
 

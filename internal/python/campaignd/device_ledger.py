@@ -83,7 +83,8 @@ class Entry:
         """On disk when it returns, all of them or none if it is killed."""
         lines = b"".join(to_json(e) + b"\n" for e in entries)
         os.ftruncate(self.fd, self.size)  # what a crash left of a line
-        os.pwrite(self.fd, lines, self.size)
+        if os.pwrite(self.fd, lines, self.size) != len(lines):
+            raise OSError("the disk is full")
         os.fsync(self.fd)
         self.size += len(lines)
 

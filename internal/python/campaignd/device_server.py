@@ -89,6 +89,8 @@ class Server:
         with self.lock:
             self.ending = True
         os.close(self.ledger.intake)
+        with self.slots:
+            self.slots.notify_all()
         for job in list(self.jobs.values()):
             job.wake.set()
         for thread in self.threads:
@@ -120,27 +122,35 @@ class Server:
                 data = data[os.write(self.out, data) :]
 
     def signal(self, command: str, sign: Sign) -> None:
+        """Sends a sign. One that cannot be written tells at least that the device lives."""
         fields: dict[str, Any] = {}
-        if sign.handle is not None:
-            fields["handle"] = sign.handle
-        if sign.fraction is not None and math.isfinite(sign.fraction):
-            fields["fraction"] = float(sign.fraction)
-        if sign.text:
-            fields["text"] = str(sign.text)
-        if sign.next_by is not None:
-            fields["next_by"] = f"{sign.next_by:.3f}s"
+        try:
+            if sign.handle is not None:
+                fields["handle"] = str(sign.handle)
+            if sign.text:
+                fields["text"] = str(sign.text)
+            if sign.fraction is not None and math.isfinite(sign.fraction):
+                fields["fraction"] = float(sign.fraction)
+            if sign.next_by is not None:
+                fields["next_by"] = f"{float(sign.next_by):.3f}s"
+        except (ValueError, TypeError):
+            print(f"{command}: {sign} cannot be told", file=sys.stderr)
         self.say({"command": command, "sign": fields})
 
     def answer(self, line: bytes) -> None:
-        reply: Object | None
         try:
             request = json.loads(line)
             op, id = request["op"], request["id"]
         except (ValueError, KeyError, TypeError) as e:
             self.say({"error": f"a line is not a request: {e}: {line[:200]!r}"})
             return
+        self.later(id, self.reply, op, request)
+
+    def later(self, id: Any, what: Callable[..., Object | None], *given: Any) -> None:
+        """Answers a request with what it returns; None where others answer it."""
+        reply: Object | None
         try:
-            reply = self.reply(op, request)
+            reply = what(*given)
         except Refused as e:
             reply = {"refused": str(e)}
         except Exception as e:
@@ -280,41 +290,37 @@ class Server:
             job.awaits.append(id)
             return None
         if fate == "running":  # by an earlier run, which is seen by its lock and its file alone
-            self.aside(self.wait_elsewhere, command, id)
+            self.aside(self.later, id, self.wait_elsewhere, command, id)
             return None
         if fate == "not started":
             return {"error": f"command {command.id} was never started"}
         return {"outcome": {"status": "unknown", "cause": "the program ended while the experiment was under way"}}
 
-    def wait_elsewhere(self, command: Command, id: Any) -> None:
+    def wait_elsewhere(self, command: Command, id: Any) -> Object | None:
         while True:
             with self.lock:
                 if self.look(command)[2] != "running" or command.id in self.jobs:
-                    reply = self.wait(command, id)
-                    break
+                    return self.wait(command, id)
             time.sleep(0.05)
-        if reply is not None:
-            self.say({"id": id, **reply})
 
     def recover(self, command: Command, id: Any) -> Object | None:
         fate = self.look(command)[2]
         if fate == "not started" and has(self.device, "find"):
-            self.aside(self.recover_by_asking, command, id)
+            self.aside(self.later, id, self.recover_by_asking, command)
             return None
         return {"fate": fate}
 
-    def recover_by_asking(self, command: Command, id: Any) -> None:
+    def recover_by_asking(self, command: Command) -> Object | None:
         """The ledger does not have it. It may be gone, and the device know better."""
         try:
             handle = self.device.find(command)
         except Exception as e:
-            print(f"{command.id} is not in the ledger, and the device cannot be asked: {e!r}", file=sys.stderr)
+            print(f"{command.id} is not in the ledger, and the device does not tell: {e!r}", file=sys.stderr)
             handle = None
         with self.lock:
             if handle is not None and self.look(command)[2] == "not started":
                 self.found(dataclasses.replace(command, handle=handle))
-            fate = self.look(command)[2]
-        self.say({"id": id, "fate": fate})
+            return {"fate": self.look(command)[2]}
 
     def cancel(self, command: Command, id: Any) -> Object | None:
         """A command that was never started is void from now on: no start of it acts, in this run or a later one."""
@@ -386,10 +392,9 @@ class Server:
 
     def finish(self, job: Job, outcome: Outcome) -> None:
         """The outcome is kept before it is sent: campaignd must not know of one that a crash could take back."""
-        line = {k: v for k, v in dataclasses.asdict(outcome).items() if v or k == "status"}
-        try:
-            line = json.loads(to_json(line))  # as it is read again
-        except (ValueError, TypeError) as e:
+        try:  # as it is read again
+            line = json.loads(to_json({k: v for k, v in vars(outcome).items() if v}))
+        except Exception as e:
             line = {"status": "failed", "cause": f"the instrument's result cannot be used: {e}: {outcome}"}
         if outcome.status != "unknown":  # the lack of a line says that already
             try:
@@ -444,6 +449,8 @@ class Server:
         """As many at once as the device can; what it has begun already waits for nothing."""
         with self.slots:
             while not job.resumed and self.busy >= self.capacity() and not job.off.is_set():
+                if self.follows and self.ending:  # a later run of the program may be in charge by then
+                    raise Deferred("its turn had not come when the program ended")
                 job.named.set()  # not soon
                 self.slots.wait()
             if job.off.is_set() and not job.resumed:
@@ -476,7 +483,10 @@ class Server:
     def follow(self, job: Job) -> Object | Outcome:
         """Has the device begin, or finds what it has begun, and asks until it has ended."""
         handle = self.find(job, "") if job.resumed else self.submit(job)
-        job.entry.append({"handle": handle})
+        try:
+            job.entry.append({"handle": handle})
+        except OSError as e:  # the log will have it
+            print(f"the handle {handle} of {job.command.id} cannot be kept in the ledger: {e}", file=sys.stderr)
         job.command = dataclasses.replace(job.command, handle=handle)
         job.named.set()
         self.signal(job.command.id, Sign(handle=handle))
@@ -536,10 +546,14 @@ class Server:
     def pause(self, job: Job, seconds: float) -> None:
         """Waits, unless something is to be done. At the end of the input the device is followed on, so that
         the result is kept though nobody comes, until a later run of the program is there to follow it."""
-        if job.wake.wait(seconds):
-            job.wake.clear()
-        if not self.ending:
-            return
+        ends = time.monotonic() + seconds
+        while not job.wake.is_set() and (left := ends - time.monotonic()) > 0:
+            job.wake.wait(min(left, 1.0) if self.ending else left)
+            if self.ending:
+                self.hand_over()
+        job.wake.clear()
+
+    def hand_over(self) -> None:
         try:
             intake = os.open(self.ledger.folder / "intake.lock", os.O_RDWR)
         except FileNotFoundError:  # the ledger is gone, and what this run learns with it

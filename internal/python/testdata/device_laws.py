@@ -11,7 +11,13 @@ import tempfile
 import time
 import unittest
 
-HEAD = "import os, pathlib, sys, time\nfrom campaignd.device import *\n"
+# Without the rest of the package, which takes a quarter of a second to import, some fifty times.
+HEAD = f"""
+import os, pathlib, sys, time, types
+sys.modules["campaignd"] = types.ModuleType("campaignd")
+sys.modules["campaignd"].__path__ = [{str(pathlib.Path(__file__).parents[1] / "campaignd")!r}]
+from campaignd.device import *
+"""
 
 # A device in a file: a run is a line of it, `ID`, and has ended where there is the file `done`.
 FILED = """
@@ -112,7 +118,7 @@ class Devices(unittest.TestCase):
         for raised, status in {
             "Failed('why', [{'name': 'z', 'value': 3}])": "failed", "Infeasible('why')": "infeasible",
             "Deferred('why')": "deferred", "Cancelled('why')": "cancelled", "Unknown('why')": "unknown",
-            "OSError('why')": "unknown", "SystemExit('why')": "unknown",
+            "OSError('why')": "unknown", "SystemExit('why')": "unknown", "Deferred(OSError('why'))": "deferred",
         }.items():  # fmt: skip
             with self.subTest(raised):
                 life = life or self.live("def measure(p): raise eval(p['x'])\ndevice = dict(measure=measure)")
@@ -136,7 +142,7 @@ class Devices(unittest.TestCase):
         self.assertEqual(life.described, {"id": 2, "later": "off"})
 
     def test_what_a_result_holds_is_json_or_a_failure(self):
-        for value, status in {"float('nan')": "failed", "object()": "failed", "Number()": "measured"}.items():
+        for value, status in {"float('nan')": "failed", "object()": "failed", "sys.stderr": "failed", "Number()": "measured"}.items():
             with self.subTest(value):
                 shutil.rmtree(self.folder / "ledger", ignore_errors=True)
                 life = self.live(
@@ -274,6 +280,52 @@ class Devices(unittest.TestCase):
         cancel = life.about("cancel")
         self.assertTrue(cancel["cannot"])  # it has begun, and has no stop
         self.assertEqual(self.runs(), ["c/e1"])
+
+    def test_a_sign_that_cannot_be_told_costs_no_result(self):
+        life = self.live(FILED.replace("Sign(text='at work')", "0").replace('Sign(text="at work")', "Sign(0.5, 'at work', 'soon')"))
+        life.about("start")
+        waiting = life.send("await", command={"id": "c/e1", "parameters": {"x": 1}})
+        self.waits("it is said", lambda: "cannot be told" in self.stderr())
+        (self.folder / "done").touch()
+        self.assertEqual(life.reply(waiting)["outcome"]["status"], "measured")
+        self.assertIn({"fraction": 0.5, "text": "at work"}, [s["sign"] for s in life.signs])
+
+    def test_a_device_says_why_it_does_not_begin(self):
+        life = self.live(FILED.replace("def submit(c):\n", "def submit(c):\n    raise Infeasible('too thick')\n"))
+        life.about("start")
+        self.assertEqual(life.outcome()["status"], "infeasible")
+
+    def test_what_is_called_off_before_it_begins_does_not(self):
+        source = (
+            "def reach():\n    open('reached', 'w')\n    while not os.path.exists('ready'): time.sleep(0.01)\n"
+            "def measure(p): open('runs', 'w')\ndevice = dict(measure=measure, reach=reach)"
+        )
+        life = self.live(source)
+        life.about("start")
+        self.waits("it is reached", (self.folder / "reached").exists)
+        life.about("cancel")
+        (self.folder / "ready").touch()
+        self.assertEqual(life.outcome()["status"], "cancelled")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_what_waits_its_turn_at_the_end_is_deferred(self):
+        earlier = self.live(FILED)
+        earlier.about("start")
+        earlier.about("start", "c/e2")
+        earlier.program.stdin.close()
+        later = self.live(FILED)
+        self.assertEqual(later.outcome("c/e2")["status"], "deferred")
+        self.assertEqual(later.about("recover")["fate"], "running")
+        self.assertEqual(self.runs(), ["c/e1"])
+
+    def test_a_device_may_have_an_init_of_its_own(self):
+        life = self.live(
+            "class Own(Device):\n    def __init__(self): self.x = 7\n"
+            "    def measure(self, p): self.sign(0.1); return {'objective': {'name': 'y', 'value': self.x}}\n"
+            "Own().run('ledger'); sys.exit()"
+        )
+        life.about("start")
+        self.assertEqual(life.outcome()["measurement"]["objective"]["value"], 7)
 
     def test_a_line_that_was_cut_off_does_not_count(self):
         life = self.live(FILED)
