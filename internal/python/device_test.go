@@ -64,7 +64,7 @@ instrument:
 `, interpreter, filepath.Join(devices, program+".py"), settings, here), 0o666))
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, self, "instrument", "check", "device.yaml", "--acts", "acts.txt", "--readings", "5")
+			cmd := exec.CommandContext(ctx, self, "instrument", "check", "device.yaml", "--acts", "acts.txt")
 			cmd.Dir = folder
 			cmd.Env = append(cmd.Environ(), asProgram+"=1", "XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir())
 			out, err := cmd.CombinedOutput()
