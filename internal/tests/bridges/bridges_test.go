@@ -199,15 +199,9 @@ func (t *trial) another() {
 	if !t.handle {
 		return
 	}
-	_, id, _ := strings.Cut(t.began[len(t.began)-1], t.name+"/")
-	_, id, _ = strings.Cut(id, "/")
-	t.until("the handle of "+id, func() bool {
-		for _, x := range t.open() {
-			if x.ID == id && x.Handle != "" {
-				return true
-			}
-		}
-		return false
+	t.until("its handle", func() bool {
+		x, ok := t.latest()
+		return ok && (x.Handle != "" || x.Status == "")
 	})
 }
 
@@ -222,24 +216,23 @@ func (t *trial) killBridge() {
 	must.Do(t.T, syscall.Kill(programs[len(programs)-1].PID, syscall.SIGKILL))
 }
 
-// open are the experiments that have not ended.
-func (t *trial) open() (open []struct{ ID, Status, Handle string }) {
-	status := struct{ Open any }{&open}
+// experiment is one that has not ended; one without a status has.
+type experiment struct{ ID, Status, Handle string }
+
+// latest is the experiment of the act that began last. On a machine that is busy it may have ended.
+func (t *trial) latest() (x experiment, ok bool) {
+	time.Sleep(200 * time.Millisecond) // each look is a program that computes
+	var status struct{ Open []experiment }
 	out, err := t.campaignd("status", "store", "--json").Output()
 	if err != nil || json.Unmarshal(out, &status) != nil {
-		return nil // it starts, or is read while it changes
+		return x, false // it starts
 	}
-	return open
-}
-
-// unresolved is the experiment whose fate waits for a person, if there is one.
-func (t *trial) unresolved() string {
-	for _, x := range t.open() {
-		if x.Status == "unresolved" {
-			return x.ID
+	for _, x := range status.Open {
+		if strings.HasSuffix(t.began[len(t.began)-1], "/"+x.ID) {
+			return x, true
 		}
 	}
-	return ""
+	return x, true
 }
 
 // killed is the law of every bridge: whoever is killed in the middle of an act, nothing is done
@@ -266,10 +259,16 @@ func killed(t *testing.T, b bridge) {
 		tr.switchOn()
 	}
 	if b.forgets {
-		id := ""
-		tr.until("an unknown fate", func() bool { id = tr.unresolved(); return id != "" })
-		if out, err := tr.campaignd("resolve", "store", id, "failed", "--reason", "it was switched off").CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, out)
+		var x experiment
+		tr.until("an unknown fate", func() (ok bool) {
+			x, ok = tr.latest()
+			return ok && (x.Status == "unresolved" || x.Status == "")
+		})
+		if x.Status != "" {
+			out, err := tr.campaignd("resolve", "store", x.ID, "failed", "--reason", "it was switched off").CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
 		}
 	}
 	select {

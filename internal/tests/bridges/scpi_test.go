@@ -11,7 +11,7 @@ import (
 func TestSCPI(t *testing.T) {
 	killed(t, bridge{
 		name: "scpi", address: "5025", forgets: true, result: "power",
-		peer: []string{"scpi_peer.py", "ADDRESS", "--acts", "acts", "--late", "5"},
+		peer: []string{"scpi_peer.py", "ADDRESS", "--acts", "acts", "--late", "5", "--takes", "1"},
 		edit: []string{"experiments: 10", "experiments: 6", "timeout: 2 ", "timeout: 0.3 "},
 		value: func(_ string, row map[string]float64) (want, tolerance float64) {
 			v := row["voltage_actual"]
