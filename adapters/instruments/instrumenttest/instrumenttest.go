@@ -213,6 +213,10 @@ func Checks() []Check {
 		{"signs",
 			"Signs of life can be shown and recorded, and an instrument that declares them gives them.", "",
 			1, signs},
+		{"handle",
+			"A new process whose ledger is lost finds a run by its handle, or does not know it: " +
+				"it never says that it was not started.", "and nothing moves",
+			0, handle},
 		{"voids",
 			"A program that was stopped reads a start that was given up, and its cancel: " +
 				"once that is answered, Recover tells the truth.", "and nothing begins",

@@ -30,6 +30,7 @@ type Session struct {
 	started   []instruments.Command // in this check
 	remarks   []string              // of this check
 	completed *completed
+	handled   *handled
 	issued    map[string]*fate // by identifier
 	latest    definition.Point // of the command that was started last
 	shift     int              // of the points, where a check is made again

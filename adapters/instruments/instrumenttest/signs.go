@@ -33,11 +33,16 @@ func signs(ctx context.Context, s *Session) error {
 	if err := s.start(ctx, cmd); err != nil {
 		return err
 	}
-	_, err := s.expectMeasured(ctx, cmd)
+	outcome, err := s.expectMeasured(ctx, cmd)
 	stop()
 	<-over
 	if err != nil {
 		return err
+	}
+	for _, sign := range heard {
+		if sign.Handle != "" {
+			s.handled = &handled{cmd, sign.Handle, outcome}
+		}
 	}
 	if len(heard) == 0 && signaller.Signals() {
 		return fmt.Errorf("it declares signs of life, and gave none of command %s until its end", cmd.ID)
