@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import fcntl
 import json
@@ -46,6 +47,21 @@ def to_json(value: object) -> bytes:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, default=plain).encode()
 
 
+_locked: set[int] = set()
+"""The descriptors that hold locks."""
+
+
+def _forget() -> None:
+    """A fork of this process would hold the locks after it, and a later run of the program wait for it."""
+    for fd in _locked:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    _locked.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
 class Entry:
     """A command in the ledger: a file with a line for the command, for its handle, and for its outcome.
 
@@ -57,6 +73,7 @@ class Entry:
     def __init__(self, path: Path, flags: int = 0) -> None:
         self.path = path
         self.fd = os.open(path, os.O_RDWR | flags, 0o666)
+        _locked.add(self.fd)
 
     def load(self, id: str) -> None:
         """Reads it anew. Damage is not taken for "never started": the pump might move twice."""
@@ -89,6 +106,7 @@ class Entry:
         self.size += len(lines)
 
     def close(self) -> None:
+        _locked.discard(self.fd)
         os.close(self.fd)
 
 
@@ -101,8 +119,14 @@ class Ledger:
         folder.mkdir(parents=True, exist_ok=True)
         sync(folder.parent)
         self.intake = os.open(folder / "intake.lock", os.O_RDWR | os.O_CREAT, 0o666)
+        _locked.add(self.intake)
         if self.fresh:
             print(f"a new ledger begins: {folder} - what was done before is not known here", file=sys.stderr)
+
+    def hand_over(self) -> None:
+        """Lets the next run of the program read commands."""
+        _locked.discard(self.intake)
+        os.close(self.intake)
 
     def path(self, id: str) -> Path:
         return self.folder / (urllib.parse.quote(id, safe="$&+=:@") + ".jsonl")

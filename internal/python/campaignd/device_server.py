@@ -88,7 +88,7 @@ class Server:
                 self.answer(line)
         with self.lock:
             self.ending = True
-        os.close(self.ledger.intake)
+        self.ledger.hand_over()
         with self.slots:
             self.slots.notify_all()
         for job in list(self.jobs.values()):

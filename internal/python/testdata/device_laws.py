@@ -96,6 +96,12 @@ class Devices(unittest.TestCase):
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        signal.signal(signal.SIGALRM, self.hangs)
+        signal.alarm(100)
+        self.addCleanup(signal.alarm, 0)
+
+    def hangs(self, *_):
+        raise AssertionError("it hangs")
 
     def live(self, source, settings=None):
         return Life(self, self.folder, source, settings)
@@ -317,6 +323,24 @@ class Devices(unittest.TestCase):
         self.assertEqual(later.outcome("c/e2")["status"], "deferred")
         self.assertEqual(later.about("recover")["fate"], "running")
         self.assertEqual(self.runs(), ["c/e1"])
+
+    def test_a_child_that_lives_on_holds_nothing_up(self):
+        source = (
+            "def measure(p):\n"
+            "    child = os.fork()\n"
+            "    if child == 0: [os.close(fd) for fd in (1, 2)]; time.sleep(600); os._exit(0)\n"
+            "    print(child, file=open('child.new', 'w')); os.rename('child.new', 'child')\n"
+            "    time.sleep(60)\n"
+            "device = dict(measure=measure)"
+        )
+        earlier = self.live(source)
+        earlier.about("start")
+        self.waits("it forks", (self.folder / "child").exists)
+        earlier.kill()
+        self.addCleanup(os.kill, int((self.folder / "child").read_text()), signal.SIGKILL)
+        later = self.live(source)
+        self.assertEqual(later.about("recover")["fate"], "unknown")
+        self.assertEqual(later.about("recover", "c/e2")["fate"], "not started")
 
     def test_a_device_may_have_an_init_of_its_own(self):
         life = self.live(
