@@ -39,6 +39,9 @@ type bench struct {
 // newBench copies an example, and starts its controller, which says a line when it is ready.
 func newBench(t *testing.T, example string, controller ...string) (b *bench, said string) {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("campaigns that are killed take a while")
+	}
 	if _, err := exec.LookPath("python3"); err != nil {
 		t.Skip("python3 is not installed: the controllers of the examples are written in it")
 	}
