@@ -12,7 +12,7 @@ import shutil
 import urllib.parse
 from pathlib import Path
 
-from campaignd.device import Deferred, Device, Failed, Infeasible, Outcome, Sign
+from campaignd.device import Deferred, Device, Failed, Infeasible, Outcome, Sign, Unknown
 
 
 class Cycler(Device):
@@ -52,7 +52,7 @@ class Cycler(Device):
 
     def find(self, command):
         """None is true: who would have renamed it is dead."""
-        cell = self.cells / urllib.parse.quote(command.id, safe="")
+        cell = self.cells / (command.handle or urllib.parse.quote(command.id, safe=""))
         return cell.name if cell.is_dir() else None
 
     def read(self, handle, name):
@@ -65,8 +65,10 @@ class Cycler(Device):
         cell = self.cells / handle
         result = self.read(handle, "result.json")
         if result is None:
+            if not self.cells.is_dir():
+                raise OSError(f"there is no {self.cells}: is the drive there?")
             if not cell.is_dir():
-                raise OSError(f"there is no {cell}: is the drive there?")
+                raise Unknown(f"the cycler has no {cell}")
             progress = self.read(handle, "progress.json")
             if progress is None:
                 return Sign(text="in the queue, or in its first cycle")

@@ -91,7 +91,7 @@ class Meter(Device):
         return mark
 
     def find(self, command):
-        mark = self.mark(command)
+        mark = command.handle or self.mark(command)
         if (shown := self.ask("DISP:TEXT?")) == f'"{mark}"':
             return mark
         raise Unknown(f"the device shows {shown} and not {mark}: it was switched off, or has measured something else since")

@@ -94,10 +94,14 @@ class Server(Device):
         return handle
 
     def poll(self, handle):
+        try:
+            uuid = UUID(handle)
+        except ValueError as e:
+            raise Unknown(f"{handle} is no CommandExecutionUUID") from e
         with self.lock:
             if handle not in self.executions:
                 command = self.observable()
-                self.executions[handle] = ClientObservableCommandInstance(self.client, command, UUID(handle), timedelta(0))
+                self.executions[handle] = ClientObservableCommandInstance(self.client, command, uuid, timedelta(0))
             execution = self.executions[handle]
         try:
             responses = execution.get_responses()
