@@ -134,6 +134,20 @@ type NoteAdded struct {
 	About string `json:"about,omitempty"`
 }
 
+// SchemaVersion implements [Versioned].
+func (p CampaignDefined) SchemaVersion() int { return versionOf(&p.Definition) }
+
+// SchemaVersion implements [Versioned].
+func (p CampaignAmended) SchemaVersion() int { return versionOf(&p.Definition) }
+
+// versionOf is the version of a payload with a definition.
+func versionOf(def *definition.Campaign) int {
+	if len(def.Stocks) > 0 {
+		return 3
+	}
+	return 2
+}
+
 // Subject implements Payload.
 func (CampaignDefined) Subject() string   { return "" }
 func (CampaignAmended) Subject() string   { return "" }

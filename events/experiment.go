@@ -41,6 +41,26 @@ type ExperimentDispatched struct {
 	Instrument string `json:"instrument"`
 	// Identity names the device, as the instrument described it then.
 	Identity string `json:"identity,omitempty"`
+	// Drawn is what the command uses up of the campaign's stocks, in the order of their names. It
+	// stays used up, whatever becomes of the command. Since version 2 of the payload.
+	Drawn []Drawn `json:"drawn,omitempty"`
+}
+
+// SchemaVersion implements [Versioned]. A program that knows version 1 alone would hand out again
+// what was drawn.
+func (p ExperimentDispatched) SchemaVersion() int {
+	if p.Drawn == nil {
+		return 1
+	}
+	return 2
+}
+
+// Drawn is a part of a stock: labels, or an amount.
+type Drawn struct {
+	Stock  string   `json:"stock"`
+	Labels []string `json:"labels,omitempty"`
+	Amount float64  `json:"amount,omitempty"`
+	Unit   string   `json:"unit,omitempty"`
 }
 
 // ExperimentStarted says that the instrument confirmed the command.

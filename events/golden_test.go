@@ -17,11 +17,12 @@ import (
 
 // Law: what was once written stays readable and means the same. A golden file holds an
 // encoded payload of a kind and version: KIND.vN.json, and further ones, KIND.vN.NAME.json,
-// where not every field goes with every other. Encoding a payload of the newest version
-// again gives the same bytes, and between them the files of a kind fill every field.
+// where not every field goes with every other. Encoding a payload of a version
+// that is written today again gives the same bytes, and between them the files of a kind fill every field.
 func TestGolden(t *testing.T) {
 	known := map[string]bool{}
 	for _, info := range events.Kinds() {
+		lacking, written := map[string]int{}, 0
 		for version := 1; version <= info.Version; version++ {
 			name := fmt.Sprintf("%s.v%d", info.Kind, version)
 			t.Run(name, func(t *testing.T) {
@@ -29,20 +30,23 @@ func TestGolden(t *testing.T) {
 				if len(files) == 0 {
 					t.Fatalf("write testdata/golden/%s.json, with every field filled", name)
 				}
-				lacking := map[string]int{}
 				for _, file := range files {
 					known[file] = true
-					payload := golden(t, file, info, version)
+					payload, today := golden(t, file, info, version)
+					if !today {
+						continue
+					}
+					written++
 					for _, field := range empty("", reflect.ValueOf(payload)) {
 						lacking[field]++
 					}
 				}
-				for field, n := range lacking {
-					if n == len(files) && version == info.Version {
-						t.Errorf("%s is empty: fill it, so that a file pins its form", field)
-					}
-				}
 			})
+		}
+		for field, n := range lacking {
+			if n == written {
+				t.Errorf("%s: %s is empty: fill it, so that a file pins its form", info.Kind, field)
+			}
 		}
 	}
 	files := must.Get(filepath.Glob(filepath.Join("testdata", "golden", "*.json")))(t)
@@ -53,14 +57,15 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// golden reads a golden file and encodes what it holds again.
-func golden(t *testing.T, file string, info events.KindInfo, version int) events.Payload {
+// golden reads a golden file and encodes what it holds again. today is set where it is written in
+// this version today.
+func golden(t *testing.T, file string, info events.KindInfo, version int) (payload events.Payload, today bool) {
 	t.Helper()
 	want := must.Get(os.ReadFile(file))(t)
 	want = bytes.TrimSuffix(want, []byte("\n"))
-	payload := must.Get(events.Decode(events.Event{Kind: info.Kind, Version: version, Data: want}))(t)
-	if version < info.Version {
-		return payload
+	payload = must.Get(events.Decode(events.Event{Kind: info.Kind, Version: version, Data: want}))(t)
+	if version != events.VersionOf(payload) {
+		return payload, false
 	}
 	got := must.Get(json.Marshal(payload))(t)
 	if !bytes.Equal(got, want) {
@@ -69,7 +74,7 @@ func golden(t *testing.T, file string, info events.KindInfo, version int) events
 	if reflect.TypeOf(payload) != reflect.TypeOf(info.New()) || events.KindOf(payload) != info.Kind {
 		t.Errorf("%s: decoded as %T, want %T", file, payload, info.New())
 	}
-	return payload
+	return payload, true
 }
 
 // empty lists the fields of a payload that hold nothing. Of a definition, whose

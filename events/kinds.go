@@ -27,6 +27,7 @@ const (
 	KindNoteAdded       Kind = "note.added"
 	KindFileAttached    Kind = "file.attached"
 	KindFileWithdrawn   Kind = "file.withdrawn"
+	KindStockCounted    Kind = "stock.counted"
 
 	KindQuestionAsked      Kind = "question.asked"
 	KindQuestionAnswered   Kind = "question.answered"
@@ -191,10 +192,11 @@ func typeOf(payload Payload) reflect.Type {
 // Definitions and decisions are of version 2 since a campaign can rest on more
 // than programs of 0.1.0 know: they passed over the rest, and went on by rules
 // of their own, which no later program can audit. They refuse version 2. All of
-// its fields were in version 1 before.
+// its fields were in version 1 before. Definitions with stocks are of version 3:
+// an earlier program would dispatch without drawing from them.
 var campaigns = NewVocabulary(
-	RowOf[CampaignDefined](KindCampaignDefined, 2),
-	RowOf[CampaignAmended](KindCampaignAmended, 2),
+	RowOf[CampaignDefined](KindCampaignDefined, 3),
+	RowOf[CampaignAmended](KindCampaignAmended, 3),
 	RowOf[CampaignPaused](KindCampaignPaused, 1),
 	RowOf[CampaignResumed](KindCampaignResumed, 1),
 	RowOf[CampaignStopped](KindCampaignStopped, 1),
@@ -204,6 +206,7 @@ var campaigns = NewVocabulary(
 	RowOf[NoteAdded](KindNoteAdded, 1),
 	RowOf[FileAttached](KindFileAttached, 1),
 	RowOf[FileWithdrawn](KindFileWithdrawn, 1),
+	RowOf[StockCounted](KindStockCounted, 1),
 	RowOf[QuestionAsked](KindQuestionAsked, 1),
 	RowOf[QuestionAnswered](KindQuestionAnswered, 1),
 	RowOf[QuestionSuperseded](KindQuestionSuperseded, 1),
@@ -211,7 +214,7 @@ var campaigns = NewVocabulary(
 	RowOf[QuestionExpired](KindQuestionExpired, 1),
 	RowOf[QuestionWithdrawn](KindQuestionWithdrawn, 1),
 	RowOf[ExperimentRequested](KindExperimentRequested, 1),
-	RowOf[ExperimentDispatched](KindExperimentDispatched, 1),
+	RowOf[ExperimentDispatched](KindExperimentDispatched, 2),
 	RowOf[ExperimentStarted](KindExperimentStarted, 1),
 	RowOf[ExperimentMeasured](KindExperimentMeasured, 2),
 	RowOf[QuantityArrived](KindQuantityArrived, 1),

@@ -298,6 +298,9 @@ func reflector(t *testing.T) *jsonschema.Reflector {
 		case reflect.TypeFor[definition.Choice]():
 			one := uint64(1)
 			return &jsonschema.Schema{Type: "object", MinProperties: &one, MaxProperties: &one}
+		case reflect.TypeFor[definition.Draw]():
+			return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{{Type: "integer", Minimum: "1"}, {Type: "string", MinLength: length(1)}},
+				Description: r.CommentMap[definitionPath+".Draw"]}
 		case reflect.TypeFor[definition.Duration]():
 			return &jsonschema.Schema{Type: "string", Pattern: definition.DurationPattern,
 				Examples: []any{"90s", "15m", "36h"}, Description: r.CommentMap[definitionPath+".Duration"]}

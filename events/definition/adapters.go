@@ -21,6 +21,8 @@ type Instrument struct {
 	// GiveUpAfter is how long a silent experiment is waited for before its fate
 	// counts as unknown. Default "24h"; by hand: no limit.
 	GiveUpAfter Duration `json:"give_up_after,omitempty"`
+	// Draws is what each command uses up, by stock. Of an amount below 0 nothing.
+	Draws map[string]Draw `json:"draws,omitempty"`
 	// ByHand says that a person carries the experiments out. It follows from
 	// the driver.
 	ByHand bool `json:"by_hand,omitempty"`
@@ -46,7 +48,7 @@ func (i *Instrument) UnmarshalJSON(data []byte) error {
 
 // IsZero reports whether no instrument is described.
 func (i Instrument) IsZero() bool {
-	return i.Driver.IsZero() && len(i.Steps) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 &&
+	return i.Driver.IsZero() && len(i.Steps) == 0 && len(i.Draws) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 &&
 		!i.ByHand
 }
 

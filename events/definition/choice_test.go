@@ -96,6 +96,7 @@ func TestInstrumentIsZero(t *testing.T) {
 	said := map[string]definition.Instrument{
 		"Driver":      {Driver: definition.NewChoice("manual", nil)},
 		"Steps":       {Steps: map[string]float64{"salt": 0.01}},
+		"Draws":       {Draws: map[string]definition.Draw{"tips": "2"}},
 		"StallAfter":  {StallAfter: definition.Duration(1e9)},
 		"GiveUpAfter": {GiveUpAfter: definition.Duration(1e9)},
 		"ByHand":      {ByHand: true},

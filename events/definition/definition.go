@@ -68,6 +68,9 @@ type Campaign struct {
 	// Instrument that measures. Absent where policy.duel is set: the experts'
 	// comparisons are the objective, and nothing is measured.
 	Instrument Instrument `json:"instrument,omitzero"`
+	// Stocks are what commands to the instrument use up, by name: how much of each,
+	// instrument.draws says.
+	Stocks map[string]Stock `json:"stocks,omitempty"`
 	// Experts who are asked. None: the campaign runs without questions. Several
 	// take turns, one for each experiment, and each has a belief and a trust of
 	// their own.
@@ -107,6 +110,9 @@ func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
 // Steps are the resolutions that compositions are dosed in, by parameter: see
 // [Instrument.Steps].
 func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
+
+// Draws is what each command to the instrument uses up, by stock: see [Instrument.Draws].
+func (c *Campaign) Draws() map[string]Draw { return c.Instrument.Draws }
 
 // Silence is how long the instrument may be silent before the campaign says so,
 // and before the fate of what it was to do counts as unknown; 0 for no limit.

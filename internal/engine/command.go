@@ -27,6 +27,6 @@ func CommandID(s *campaign.State, experiment string) string {
 func CommandOf(s *campaign.State, x *campaign.Experiment) instruments.Command {
 	return instruments.Command{
 		ID: x.Command.ID, Campaign: s.Name, Experiment: x.ID, Parameters: x.Parameters,
-		Replicate: x.Replicate, Handle: x.Command.Handle,
+		Replicate: x.Replicate, Handle: x.Command.Handle, Drawn: x.Command.Drawn,
 	}
 }

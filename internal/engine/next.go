@@ -205,6 +205,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		func(c Now) (Step, error) { return nextCircuitBreak(c, group) },
 		nextDispatch,
 		nextPause,
+		nextStock,
 		nextOutlier,
 		nextInitial,
 		nextReplicate,
@@ -434,7 +435,7 @@ func nextDispatch(c Now) (Step, error) {
 		return nil, nil
 	}
 	x := firstWith(c.State, campaign.Requested)
-	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) {
+	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) || Short(c.State) != nil {
 		return nil, nil
 	}
 	switch {

@@ -49,6 +49,7 @@ type Request struct {
 	// Attach and Withdraw are about a file.
 	Attach   *Attach   `json:"attach,omitempty"`
 	Withdraw *Withdraw `json:"withdraw,omitempty"`
+	Count    *Count    `json:"count,omitempty"`
 	// ImportOnce leaves out those rows of Import that the campaign has measured
 	// already, so that what is sent twice is recorded once.
 	ImportOnce bool `json:"import_once,omitempty"`
@@ -69,7 +70,7 @@ func (r *Request) parts() (asked []part) {
 	for _, p := range []part{
 		(*pause)(r.Pause), (*resume)(r.Resume), (*stop)(r.Stop), (*amend)(r.Amend), r.Note, r.Tell, r.Answer,
 		r.Correct, r.Resolve, resolves(r.Resolves), r.Cancel, r.Abort, r.Exclude, r.Allow, r.Anchors,
-		imports(r.Import), results(r.Results), r.Attach, r.Withdraw,
+		imports(r.Import), results(r.Results), r.Attach, r.Withdraw, r.Count,
 	} {
 		if !reflect.ValueOf(p).IsNil() {
 			asked = append(asked, p)
@@ -122,7 +123,7 @@ func CheckComposition(field string, point definition.Point) error {
 // Each kind of request is a type in the file of its noun: those of the campaign in
 // steer.go, of results in tell.go, resolve.go and correct.go, of commands in
 // calloff.go, of the space in exclude.go, of experts in question.go, of files in
-// file.go.
+// file.go, of stocks in stock.go.
 func (c *Core) Handle(r Request) ([]events.Payload, error) {
 	if c.State().Status == campaign.Undefined {
 		return nil, problem.New(problem.NoCampaign, "the store holds no campaign yet").

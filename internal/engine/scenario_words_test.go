@@ -30,7 +30,7 @@ import (
 var subjects = map[string]string{
 	"experiment": "experiment", "measurement": "experiment", "instrument": "experiment",
 	"cancellation": "experiment",
-	"question":     "question", "decision": "decision", "model": "model", "region": "exclusion", "trust": "expert",
+	"question":     "question", "decision": "decision", "model": "model", "region": "exclusion", "trust": "expert", "stock": "stock",
 }
 
 // unsaid are fields that no script is about: definitions as a whole, and how a decision was

@@ -129,6 +129,7 @@ var tellings = map[events.Kind]telling{
 	events.KindNoteAdded:         says(noteAdded),
 	events.KindFileAttached:      says(fileAttached),
 	events.KindFileWithdrawn:     says(fileWithdrawn),
+	events.KindStockCounted:      says(stockCounted),
 
 	events.KindQuestionAsked:      routine(tells((*Story).questionAsked)),
 	events.KindQuestionAnswered:   tells((*Story).questionAnswered),

@@ -20,7 +20,11 @@ func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequeste
 // It is recorded before the instrument is sent anything (intent before act),
 // hence “goes”.
 func experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
-	return Entry{Text: p.Experiment + " goes to " + p.Instrument}
+	text := p.Experiment + " goes to " + p.Instrument
+	if len(p.Drawn) > 0 {
+		text += ", with " + DrawnText(p.Drawn)
+	}
+	return Entry{Text: text}
 }
 
 func experimentStarted(_ events.Event, p *events.ExperimentStarted) Entry {

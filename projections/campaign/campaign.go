@@ -80,6 +80,7 @@ func (p *Projection) Clone() *Projection {
 	s.Proposals = slices.Clone(s.Proposals)
 	s.Notes = slices.Clone(s.Notes)
 	s.Files = slices.Clone(s.Files)
+	s.Stocks = slices.Clone(s.Stocks)
 	return own
 }
 
@@ -136,6 +137,8 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return attach(s, e, p)
 	case *events.FileWithdrawn:
 		return withdrawFile(s, p)
+	case *events.StockCounted:
+		return counted(s, e, p)
 
 	case *events.ExperimentRequested:
 		return s.request(e, p)
@@ -210,11 +213,13 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 		s.Name = e.Campaign
 		s.Status = Running
 		s.DefinedAt = e.Time
+		s.stockUp(nil, &p.Definition)
 		s.Definition = &p.Definition
 		s.Source = p.Source
 		s.DefinedBy = e.ID
 		s.Instance, s.Trace = p.Instance, e.Trace
 	case *events.CampaignAmended:
+		s.stockUp(s.Definition, &p.Definition)
 		s.Definition = &p.Definition
 		s.Source = p.Source
 		s.DefinedBy = e.ID

@@ -22,6 +22,8 @@ type Command struct {
 	// a process that had not sent it.
 	DispatchedAt time.Time
 	RecalledAt   time.Time
+	// Drawn is what it uses up.
+	Drawn []events.Drawn
 	// Handle is the device's own name of the run, by which it is found again.
 	Handle string
 	// Sign is the latest recorded sign of life, nil for none. One that does not say how far the
@@ -91,7 +93,10 @@ var given = []Fate{Sent, Begun, Unknown, Over}
 var commands = map[events.Kind]transition[Fate]{
 	events.KindExperimentDispatched: {
 		from: []Fate{Unsent}, to: []Fate{Sent},
-		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentDispatched) {
+		check: check(drawable),
+		then: then(func(s *State, x *Experiment, e events.Event, p *events.ExperimentDispatched) {
+			use(s, p.Drawn)
+			x.Command.Drawn = p.Drawn
 			x.Command.ID = p.Command
 			x.Command.Instrument = p.Instrument
 			x.Command.Identity = p.Identity

@@ -255,6 +255,8 @@ type State struct {
 	Notes     []Note                  `json:"notes,omitempty"`
 	// Files in order: Files[i].ID is events.FileID(i+1).
 	Files []File `json:"files,omitempty"`
+	// Stocks are what commands use up, in the order of their names.
+	Stocks []Stock `json:"stocks,omitempty"`
 	// Failure is the cause of the last fit, if it failed.
 	Failure string `json:"failure,omitempty"`
 	// Recoveries counts the times a new process took over.

@@ -37,6 +37,7 @@ type Written struct {
 	Simulated    bool                       `json:"simulated,omitempty"`
 	Once         bool                       `json:"once,omitempty"`
 	Cause        string                     `json:"cause,omitempty"`
+	Drawn        []events.Drawn             `json:"drawn,omitempty"`
 	Handle       string                     `json:"handle,omitempty"`
 	Sign         *Sign                      `json:"sign,omitempty"`
 	Stalled      bool                       `json:"stalled,omitempty"`
@@ -56,7 +57,7 @@ func (x Experiment) MarshalJSON() ([]byte, error) {
 		x.ID, x.Status, x.Parameters, x.Origin, x.Decision, x.Turn, x.Replicate,
 		c.ID, c.Instrument, c.Identity, c.Real, x.Measurement, x.Retracted, x.Source, x.Excluded,
 		x.Without, x.Later, x.Elsewhere, x.Outside, x.Astray, x.Flag, x.Simulated, x.Once, x.Cause,
-		c.Handle, c.Sign, c.Stalled, c.CallOff, x.RequestedAt, c.DispatchedAt, c.RecalledAt, x.EndedAt,
+		c.Drawn, c.Handle, c.Sign, c.Stalled, c.CallOff, x.RequestedAt, c.DispatchedAt, c.RecalledAt, x.EndedAt,
 		x.LastEvent, x.Trace,
 	})
 }
@@ -73,7 +74,7 @@ func (x *Experiment) UnmarshalJSON(text []byte) error {
 		w.ID, w.Status, w.Parameters, w.Origin, w.Decision, w.Turn, w.Replicate,
 		Command{
 			w.Command, fateOf(w.Status), w.Instrument, w.Identity, w.Real,
-			w.DispatchedAt, w.RecalledAt, w.Handle, w.Sign, w.Stalled, w.CallOff,
+			w.DispatchedAt, w.RecalledAt, w.Drawn, w.Handle, w.Sign, w.Stalled, w.CallOff,
 		},
 		w.Measurement, w.Retracted, w.Source, w.Excluded, w.Without, w.Later, w.Elsewhere,
 		w.Outside, w.Astray, w.Flag, w.Simulated, w.Once, w.Cause, w.RequestedAt, w.EndedAt,

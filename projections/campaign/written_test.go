@@ -22,6 +22,7 @@ const written = `{
 	"flag": {
 		"experiment": "e1", "verdict": "suspect", "predicted": {"mean": 0, "sd": 0}, "deviation": 0, "reason": "why"
 	}, "simulated": true, "once": true, "cause": "why",
+	"drawn": [{"stock": "solvent", "amount": 4.2, "unit": "mL"}, {"stock": "tips", "labels": ["C5", "D5"]}],
 	"handle": "f3b2",
 	"sign": {"handle": "f3b2", "fraction": 0.5, "text": "half", "next_by": 60, "at": "2027-03-01T12:00:00Z", "recorded": 3},
 	"stalled": true,

@@ -53,6 +53,7 @@ var verbs = map[problem.Action]struct {
 	problem.CorrectAnswer: {name: "correct", subject: "QUESTION"},
 	problem.Tell:          {name: "tell", subject: "--parameters COMPOSITION", after: "VALUE"},
 	problem.Allow:         {name: "allow", subject: "EXCLUSION"},
+	problem.Count:         {name: "stock", subject: "STOCK", after: "WHAT"},
 	problem.Export:        {name: "export"},
 	problem.Explain:       {name: "explain", subject: "DECISION"},
 	problem.Diagnose:      {name: "diagnose"},

@@ -57,7 +57,7 @@ var table = []struct {
 	}},
 	{"hand", "By hand:", []command{
 		suggestCommand, sheetCommand, tellCommand, correctCommand, anchorCommand, excludeCommand, allowCommand,
-		noteCommand, attachCommand, withdrawCommand, importCommand,
+		noteCommand, stockCommand, attachCommand, withdrawCommand, importCommand,
 	}},
 	{"look", "Look into it:", []command{
 		eventsCommand, replayCommand, predictCommand, diagnoseCommand, explainCommand, whatIfCommand, filesCommand,

@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"encoding/json"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -45,6 +46,7 @@ var writers = map[events.Kind]author{
 	events.KindAnchorsDeclared: byPerson,
 	events.KindNoteAdded:       byPerson | byInstrument,
 	events.KindFileAttached:    byPerson | byInstrument,
+	events.KindStockCounted:    byPerson,
 	events.KindFileWithdrawn:   byPerson,
 
 	events.KindQuestionAsked:      byEngine,
@@ -568,6 +570,7 @@ func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
 	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
 	}
+	a.checkDrawn(p)
 	want, _, known := a.identity()
 	if !known {
 		if a.device.name == "" {
@@ -587,4 +590,21 @@ func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
 			p.Identity, *a.device.identity)
 	}
 	a.dispatched[p.Experiment] = a.event.Sequence
+}
+
+// checkDrawn checks what a command uses up: what the definition says of its composition, of each
+// stock the next labels. That none was handed out before, the fold sees.
+func (a *auditor) checkDrawn(p *events.ExperimentDispatched) {
+	s := a.core.State()
+	x := s.Experiment(p.Experiment)
+	if x == nil {
+		return // the fold says so
+	}
+	drawn, short := engine.Drawn(s, x)
+	switch {
+	case short != nil:
+		a.mismatch(p.Experiment, "it was sent though %s", short.Why)
+	case !reflect.DeepEqual(drawn, p.Drawn):
+		a.mismatch(p.Experiment, "it draws %v from the stocks, and by the definition %v", p.Drawn, drawn)
+	}
 }

@@ -445,10 +445,7 @@ func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 		return nil
 	}
 	d := r.device.description
-	err := r.append(ctx, "engine", x.LastEvent, &events.ExperimentDispatched{
-		Experiment: x.ID, Command: command, Instrument: d.Name, Identity: d.Identity,
-	})
-	if err != nil {
+	if err := r.append(ctx, "engine", x.LastEvent, engine.Dispatched(s, x, d)); err != nil {
 		return err
 	}
 	x = s.Experiment(x.ID)

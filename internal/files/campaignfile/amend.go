@@ -333,6 +333,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, cost, stop, policy and model, with all their settings;
+//   - stocks, and what experiments draw from them;
 //   - the costs of sources;
 //   - further quantities, whose values reported before count; all of a quantity but its name
 //     and unit; the objective, and the constraints on outcomes;
@@ -460,7 +461,7 @@ func pointer(p path) string {
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
-	case "budget", "cost", "stop", "policy", "model", "description":
+	case "budget", "cost", "stop", "policy", "model", "description", "stocks":
 		return ""
 	case "parameters":
 		return refuseParameter(c, steps)
@@ -472,11 +473,12 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	case "instrument":
 		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") ||
 			len(steps) == 3 && last == "reply_within" ||
+			len(steps) > 1 && steps[1] == "draws" ||
 			len(steps) > 2 && steps[1] == "process" && steps[2] == "environment" {
 			return ""
 		}
 		return "measurements of one campaign come from one instrument with one setting; " +
-			"only stall_after, give_up_after, reply_within and the process's environment can change"
+			"only stall_after, give_up_after, draws, reply_within and the process's environment can change"
 	case "experts":
 		if len(steps) == 3 && slices.Contains(timesOfExperts, last) || len(steps) > 2 && steps[2] == "quantities" {
 			return ""

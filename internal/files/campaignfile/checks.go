@@ -102,5 +102,7 @@ var planned = []check{
 	{applies: func(def *definition.Campaign) bool { return def.Measures() || !def.Driver().IsZero() },
 		at: at("instrument"), check: (*validator).instrument,
 		needs: measured("remove the instrument, or choose a policy that measures, such as lcb or cobol")},
+	{applies: func(def *definition.Campaign) bool { return len(def.Stocks)+len(def.Draws()) > 0 },
+		at: at("stocks"), needs: measured("leave them out"), check: (*validator).stocks},
 	{check: (*validator).experts},
 }

@@ -69,6 +69,7 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
 		completeInstrument(reg, &def)
+		completeDraws(&def)
 	}
 	completeExperts(reg, &def)
 	completePolicy(reg, &def)

@@ -58,6 +58,9 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		line("trust", ruleText(reg, def, policies.Trust))
 		line("handover", ruleText(reg, def, policies.Handover))
 		line("measured by", instrumentText(reg, def))
+		for _, text := range stocksText(&def) {
+			line("uses up", text)
+		}
 		if def.Parallel > 1 {
 			line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
 		}

@@ -54,6 +54,8 @@ const (
 	Tell Action = "tell"
 	// Note records a remark about the subject.
 	Note Action = "note"
+	// Count says what there is of a stock.
+	Count Action = "count"
 	// Amend changes settings of the campaign.
 	Amend Action = "amend"
 	// Allow takes an exclusion back.

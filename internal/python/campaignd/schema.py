@@ -730,6 +730,9 @@ class Instrument(Part):
     unknown. Default "24h"; by hand: no limit.
     """
 
+    draws: Mapping[str, Any] | None = None
+    """Draws is what each command uses up, by stock. Of an amount below 0 nothing."""
+
     by_hand: bool | None = None
     """ByHand says that a person carries the experiments out. It follows from the driver."""
 
@@ -1722,6 +1725,27 @@ class StatedBelief(Part):
 
 
 @part(kw_only=True)
+class Stock(Part):
+    """Stock is something of which every command to the instrument uses up a part. Exactly one
+    of Labels and Amount is set.
+    """
+
+    labels: str | None = None
+    """Labels are handed out one by one, in this order, each once and never again: the tips of
+    a rack, the wells of a plate, vials. Names and ranges, separated by commas: "A1-H12" is
+    a plate, column by column; "v1-v40" are 40 vials.
+    """
+
+    amount: str | None = None
+    """Amount is how much there is at first, with its unit: "2000 mL"."""
+
+    low: float | None = None
+    """Low is the rest from which on people are told that it comes to an end: a number of
+    labels, or an amount in the stock's unit. Default: a fifth of what there is at first.
+    """
+
+
+@part(kw_only=True)
 class Stop(Part):
     """Stop describes when the campaign completes before its budget is spent."""
 
@@ -2005,6 +2029,11 @@ class Definition(Part):
     the objective, and nothing is measured.
     """
 
+    stocks: Mapping[str, Stock | Mapping[str, Any]] | None = None
+    """Stocks are what commands to the instrument use up, by name: how much of each,
+    instrument.draws says.
+    """
+
     experts: Sequence[Expert | Mapping[str, Any] | str] | None = None
     """Experts who are asked. None: the campaign runs without questions. Several take turns,
     one for each experiment, and each has a belief and a trust of their own.
@@ -2040,5 +2069,6 @@ class Keys(TypedDict, total=False):
     outliers: Outliers | Mapping[str, Any] | None
     replicates: int | None
     instrument: Instrument | Mapping[str, Any] | Literal["manual"] | None
+    stocks: Mapping[str, Stock | Mapping[str, Any]] | None
     experts: Sequence[Expert | Mapping[str, Any] | str] | None
     lab: Lab | Mapping[str, Any] | None

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/computed"
+	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// What commands use up is drawn from the campaign's stocks with the dispatch, in one event, as IDs
+// are: a crash costs a tip and never hands one out twice. It stays used up, whatever became of the
+// command: a robot that was killed in the middle does not know which tips it had taken. A person who
+// has looked says what there is (Count).
+
+// Drawn is what the command of an experiment uses up; a [Shortage] says what is not there.
+func Drawn(s *campaign.State, x *campaign.Experiment) (drawn []events.Drawn, short *Shortage) {
+	draws, err := computed.Draws(s.Definition, x.Parameters)
+	if err != nil {
+		return nil, &Shortage{Experiment: x.ID, Why: err.Error()}
+	}
+	for _, d := range draws {
+		stock := s.Stock(d.Stock)
+		short := &Shortage{Experiment: x.ID, Stock: d.Stock}
+		switch {
+		case d.Unit == "" && d.Labels > len(stock.Labels):
+			short.Why = fmt.Sprintf("it needs %d of %s, and %s", d.Labels, d.Stock, LeftOf(stock))
+			return nil, short
+		case d.Unit != "" && d.Amount > stock.Amount:
+			short.Why = fmt.Sprintf("it needs %s of %s, and %s", format.SettingIn(d.Amount, d.Unit), d.Stock, LeftOf(stock))
+			return nil, short
+		}
+		one := events.Drawn{Stock: d.Stock, Amount: d.Amount, Unit: d.Unit}
+		if d.Labels > 0 {
+			one.Labels = stock.Labels[:d.Labels:d.Labels]
+		}
+		drawn = append(drawn, one)
+	}
+	return drawn, nil
+}
+
+// LeftOf says what is left of a stock.
+func LeftOf(s *campaign.Stock) string {
+	switch {
+	case s.Left() == 0:
+		return "none is left"
+	case s.Unit != "":
+		return format.SettingIn(s.Amount, s.Unit) + " are left"
+	case len(s.Labels) == 1:
+		return "1 is left"
+	}
+	return fmt.Sprintf("%d are left", len(s.Labels))
+}
+
+// Dispatched is the event by which an experiment's command is handed to an instrument, with what it
+// uses up.
+func Dispatched(s *campaign.State, x *campaign.Experiment, to instruments.Description) *events.ExperimentDispatched {
+	drawn, _ := Drawn(s, x) // the core dispatches only what the stocks suffice for
+	return &events.ExperimentDispatched{
+		Experiment: x.ID, Command: CommandID(s, x.ID), Instrument: to.Name, Identity: to.Identity, Drawn: drawn,
+	}
+}
+
+// Shortage is that a stock does not suffice for an experiment.
+type Shortage struct {
+	Experiment string
+	// Stock is empty where it cannot be worked out how much the experiment uses up.
+	Stock string
+	// Why says what it needs, and what is left.
+	Why string
+}
+
+// Remedy is what a person can do about it.
+func (s *Shortage) Remedy() problem.Remedy {
+	if s.Stock == "" {
+		return problem.Remedy{Text: "correct instrument.draws", Action: problem.Amend}
+	}
+	return problem.Remedy{Text: "refill it, and say what is there", Action: problem.Count, Subject: s.Stock}
+}
+
+// Short is why the next experiment waits that is to be dispatched; nil where the stocks suffice.
+// Others behind it wait, too: they need the same stocks.
+func Short(s *campaign.State) *Shortage {
+	x := firstWith(s, campaign.Requested)
+	if x == nil || s.Definition.Draws() == nil || heldBack(s, x) {
+		return nil
+	}
+	_, short := Drawn(s, x)
+	return short
+}
+
+// nextStock waits for a person where a stock does not suffice: the experiment is only requested, so
+// that it uses up no number and no budget while it waits.
+func nextStock(c Now) (Step, error) {
+	if c.Status.Ended() || c.Count(underway...) > 0 {
+		return nil, nil
+	}
+	short := Short(c.State)
+	if short == nil {
+		return nil, nil
+	}
+	return Wait{
+		For:      fmt.Sprintf("a person: %s cannot be begun: %s", short.Experiment, short.Why),
+		Remedies: []problem.Remedy{short.Remedy()},
+		Until:    Deadline(c),
+	}, nil
+}
+
+// Count is a person's word on what there is of a stock.
+type Count struct {
+	Stock string `json:"stock" doc:"Its name in the campaign file."`
+	// Labels and Amount are texts as in the campaign file; exactly one of them is set.
+	Labels string `json:"labels,omitempty" doc:"The labels that are there, as in the campaign file: A1-H12. \"none\" for none." maxLength:"100000"`
+	Amount string `json:"amount,omitempty" doc:"How much is there, with the unit of the stock: 1800 mL." maxLength:"100"`
+	Lot    string `json:"lot,omitempty" doc:"What stands on the package." maxLength:"200"`
+	Reason string `json:"reason,omitempty" maxLength:"10000"`
+}
+
+// none is the word for an empty stock of labels.
+const none = "none"
+
+// check returns an error where it does not say how much there is.
+func (n *Count) check() error {
+	if (n.Labels == "") == (n.Amount == "") {
+		return invalid("a count says what is there: the labels, or the amount").
+			With(problem.Remedy{Text: "name the labels, as in A1-H12, or an amount with its unit, as in 1800 mL"})
+	}
+	return nil
+}
+
+// record takes the place of what was known of the stock. It is taken in every state: a stock is
+// counted at the bench, whether or not the campaign runs.
+func (n *Count) record(c Now, _ *Request) ([]events.Payload, error) {
+	stock := c.Stock(n.Stock)
+	if stock == nil {
+		return nil, notFound(n.Stock, "there is no stock %q: %s", n.Stock, stocksOf(c.State))
+	}
+	counted := &events.StockCounted{Stock: n.Stock, Lot: strings.TrimSpace(n.Lot), Reason: n.Reason}
+	switch {
+	case stock.Unit == "" && n.Labels == "":
+		return nil, notPossible("%s is a stock of labels: name those that are there, as in A1-H12, or none", n.Stock)
+	case stock.Unit != "" && n.Amount == "":
+		return nil, notPossible("%s is an amount: say how much is there, in %s", n.Stock, stock.Unit)
+	case stock.Unit != "":
+		amount, unit, err := definition.ParseAmount(n.Amount)
+		switch {
+		case err != nil:
+			return nil, notPossible("%w", err)
+		case unit != stock.Unit:
+			return nil, notPossible("%s is in %s, not in %q", n.Stock, stock.Unit, unit)
+		case amount > math.MaxFloat32:
+			return nil, notPossible("%s of %s cannot be meant", n.Amount, n.Stock)
+		}
+		counted.Amount = &amount
+	case strings.TrimSpace(n.Labels) != none:
+		labels, err := definition.ParseLabels(n.Labels)
+		if err != nil {
+			return nil, notPossible("%w", err)
+		}
+		counted.Labels = labels
+	}
+	return []events.Payload{counted}, nil
+}
+
+// stocksOf lists the stocks of a campaign, for a message.
+func stocksOf(s *campaign.State) string {
+	if len(s.Stocks) == 0 {
+		return "the campaign file declares no stocks"
+	}
+	names := make([]string, len(s.Stocks))
+	for i := range s.Stocks {
+		names[i] = s.Stocks[i].Name
+	}
+	return "the campaign's are " + strings.Join(names, ", ")
+}

@@ -1,0 +1,46 @@
+package computed
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/num/formula"
+)
+
+// Draw is what one experiment uses up of a stock: so many labels, or an amount in a unit.
+type Draw struct {
+	Stock  string
+	Labels int
+	Amount float64
+	Unit   string
+}
+
+// Draws is what an experiment of a composition uses up, in the order of the stocks' names. An amount
+// that is 0 or negative is no draw; one that is not a number is an error, since nobody can tell what
+// would be used up.
+func Draws(def *definition.Campaign, at definition.Point) (draws []Draw, err error) {
+	for _, name := range slices.Sorted(maps.Keys(def.Draws())) {
+		count, text, unit, err := def.Stocks[name].Uses(def.Draws()[name])
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if count > 0 {
+			draws = append(draws, Draw{Stock: name, Labels: count})
+			continue
+		}
+		f, err := formula.Of(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		amount, ok := evaluate(f, func(name string) (float64, bool) { return at[name].Float() })
+		if !ok {
+			return nil, fmt.Errorf("how much %s it uses up, %s, is not a number at this composition", name, text)
+		}
+		if amount > 0 {
+			draws = append(draws, Draw{Stock: name, Amount: amount, Unit: unit})
+		}
+	}
+	return draws, nil
+}

@@ -1,0 +1,137 @@
+package campaign
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+)
+
+// Stock is what there is of a stock.
+type Stock struct {
+	Name string `json:"name"`
+	// Labels are those that were not handed out yet, in their order; of a stock of labels.
+	Labels []string `json:"labels,omitempty"`
+	// Amount is what is left, in Unit; of a stock that is an amount. A stock of labels has no unit.
+	Amount float64 `json:"amount,omitempty"`
+	Unit   string  `json:"unit,omitempty"`
+	// Full is how many labels there were, or how much, at first or when it was counted last.
+	Full float64 `json:"full"`
+	// Low is the rest from which on people are told.
+	Low float64 `json:"low"`
+	// CountedAt is when it was counted last, CountedBy by whom, Lot what stood on the package then.
+	CountedAt time.Time `json:"counted_at,omitzero"`
+	CountedBy string    `json:"counted_by,omitempty"`
+	Lot       string    `json:"lot,omitempty"`
+}
+
+// Left is the number of labels that are left, or the amount.
+func (s *Stock) Left() float64 {
+	if s.Unit == "" {
+		return float64(len(s.Labels))
+	}
+	return s.Amount
+}
+
+// ComesToAnEnd reports whether so little is left that people are to be told.
+func (s *Stock) ComesToAnEnd() bool { return s.Left() <= s.Low }
+
+// Stock returns the stock of a name, or nil.
+func (s *State) Stock(name string) *Stock {
+	i := slices.IndexFunc(s.Stocks, func(k Stock) bool { return k.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.Stocks[i]
+}
+
+// stockUp takes over the stocks of a definition: those that it declares in other words than the one
+// before are as full as it says, the others stay as they are.
+func (s *State) stockUp(before, now *definition.Campaign) {
+	stocks := make([]Stock, 0, len(now.Stocks))
+	for _, name := range slices.Sorted(maps.Keys(now.Stocks)) {
+		declared := now.Stocks[name]
+		if known := s.Stock(name); known != nil && declared.Labels == before.Stocks[name].Labels &&
+			declared.Amount == before.Stocks[name].Amount {
+			kept := *known
+			kept.Low = low(declared, kept.Full)
+			stocks = append(stocks, kept)
+			continue
+		}
+		stocks = append(stocks, full(name, declared))
+	}
+	if s.Stocks = stocks; len(stocks) == 0 {
+		s.Stocks = nil
+	}
+}
+
+// full is a stock of which nothing was used. A definition was checked before it was recorded.
+func full(name string, declared definition.Stock) Stock {
+	s := Stock{Name: name}
+	if declared.Labels != "" {
+		s.Labels, _ = definition.ParseLabels(declared.Labels)
+	} else {
+		s.Amount, s.Unit, _ = definition.ParseAmount(declared.Amount)
+	}
+	s.Full = s.Left()
+	s.Low = low(declared, s.Full)
+	return s
+}
+
+// low is the rest from which on people are told, where a stock was so full.
+func low(declared definition.Stock, full float64) float64 {
+	if declared.Low != nil {
+		return *declared.Low
+	}
+	return full / 5
+}
+
+// counted folds a person's word on what there is of a stock.
+func counted(s *State, e events.Event, p *events.StockCounted) (problem string) {
+	stock := s.Stock(p.Stock)
+	switch {
+	case stock == nil:
+		return fmt.Sprintf("there is no stock %q", p.Stock)
+	case (stock.Unit == "") != (p.Amount == nil):
+		return fmt.Sprintf("the stock %s is one of labels, or of an amount, and it was counted as the other", p.Stock)
+	}
+	stock.Labels = p.Labels
+	if p.Amount != nil {
+		stock.Amount = *p.Amount
+	}
+	stock.Full = stock.Left()
+	stock.Low = low(s.Definition.Stocks[p.Stock], stock.Full)
+	stock.CountedAt, stock.CountedBy, stock.Lot = e.Time, e.Actor, p.Lot
+	return ""
+}
+
+// drawable reports why something cannot be drawn from the stocks, or "": labels are handed out in
+// their order, and never twice.
+func drawable(s *State, _ *Experiment, p *events.ExperimentDispatched) (problem string) {
+	for _, d := range p.Drawn {
+		stock := s.Stock(d.Stock)
+		switch {
+		case stock == nil:
+			return fmt.Sprintf("it draws from %q, which is no stock of the campaign", d.Stock)
+		case stock.Unit != d.Unit:
+			return fmt.Sprintf("it draws %q from %s, which is in %q", d.Unit, d.Stock, stock.Unit)
+		case d.Unit != "" && !(d.Amount <= stock.Amount):
+			return fmt.Sprintf("it draws %g %s from %s, which has %g left", d.Amount, d.Unit, d.Stock, stock.Amount)
+		case d.Unit == "" && (len(d.Labels) > len(stock.Labels) || !slices.Equal(d.Labels, stock.Labels[:len(d.Labels)])):
+			return fmt.Sprintf("it draws %v from %s, which are not its next ones", d.Labels, d.Stock)
+		}
+	}
+	return ""
+}
+
+// use takes what a command uses up from the stocks.
+func use(s *State, drawn []events.Drawn) {
+	for _, d := range drawn {
+		stock := s.Stock(d.Stock)
+		stock.Labels = stock.Labels[len(d.Labels):]
+		stock.Amount -= d.Amount
+	}
+}
