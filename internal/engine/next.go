@@ -435,7 +435,7 @@ func nextDispatch(c Now) (Step, error) {
 		return nil, nil
 	}
 	x := firstWith(c.State, campaign.Requested)
-	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) || Short(c.State) != nil {
+	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) || Short(c) != nil {
 		return nil, nil
 	}
 	switch {

@@ -61,7 +61,7 @@ func LeftOf(s *campaign.Stock) string {
 // Dispatched is the event by which an experiment's command is handed to an instrument, with what it
 // uses up.
 func Dispatched(s *campaign.State, x *campaign.Experiment, to instruments.Description) *events.ExperimentDispatched {
-	drawn, _ := Drawn(s, x) // the core dispatches only what the stocks suffice for
+	drawn, _ := Drawn(s, x) // see Short
 	return &events.ExperimentDispatched{
 		Experiment: x.ID, Command: CommandID(s, x.ID), Instrument: to.Name, Identity: to.Identity, Drawn: drawn,
 	}
@@ -85,13 +85,14 @@ func (s *Shortage) Remedy() problem.Remedy {
 }
 
 // Short is why the next experiment waits that is to be dispatched; nil where the stocks suffice.
-// Others behind it wait, too: they need the same stocks.
-func Short(s *campaign.State) *Shortage {
-	x := firstWith(s, campaign.Requested)
-	if x == nil || s.Definition.Draws() == nil || heldBack(s, x) {
+// Others behind it wait, too: they need the same stocks. In an Eager campaign nobody would refill
+// them, and nothing is used up that there is not.
+func Short(c Now) *Shortage {
+	x := firstWith(c.State, campaign.Requested)
+	if x == nil || c.Definition.Draws() == nil || c.Eager || heldBack(c.State, x) {
 		return nil
 	}
-	_, short := Drawn(s, x)
+	_, short := Drawn(c.State, x)
 	return short
 }
 
@@ -101,7 +102,7 @@ func nextStock(c Now) (Step, error) {
 	if c.Status.Ended() || c.Count(underway...) > 0 {
 		return nil, nil
 	}
-	short := Short(c.State)
+	short := Short(c)
 	if short == nil {
 		return nil, nil
 	}

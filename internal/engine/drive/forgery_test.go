@@ -64,6 +64,7 @@ var forgedLogs = map[string]struct {
 		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
 	}},
 	"cycled":   {cycled, []events.Kind{events.KindInstrumentSignalled}},
+	"stocked":  {stocked, []events.Kind{events.KindStockCounted, events.KindExperimentDispatched}},
 	"files":    {filed, []events.Kind{events.KindFileAttached, events.KindFileWithdrawn}},
 	"unfit":    {campaign: unfit},
 	"contest":  {campaign: contestedBy},

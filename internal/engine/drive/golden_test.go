@@ -60,6 +60,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"programs":   programmed,
 	"calledoff":  calledOff,
 	"cycled":     cycled,
+	"stocked":    stocked,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

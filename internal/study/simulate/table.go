@@ -63,6 +63,7 @@ func (t *Task) rows(ctx context.Context, def definition.Campaign, cfg table.Sett
 		}
 		cfg.File = file
 		in := def.Instrument
+		in.Draws = nil
 		in.Driver = table.Choose(cfg)
 		if err := t.give("instrument", in); err != nil {
 			return err

@@ -306,6 +306,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 	}
 	t.candidates = def.Candidates
 	in := def.Instrument
+	in.Draws = nil // nobody would refill the stocks
 	switch in.Driver.Name {
 	case simulated.Name:
 		settings, err := simulated.SettingsOf(def)
@@ -394,7 +395,7 @@ func campaignSections(def definition.Campaign) (*yamltree.Node, error) {
 		return nil, err
 	}
 	for _, name := range []string{"name", "description", "seed", "policy", "experts", "instrument",
-		"candidates"} {
+		"candidates", "stocks"} {
 		given = given.Without(name)
 	}
 	if initial := given.Field("initial"); initial != nil {

@@ -27,6 +27,7 @@ var Free = []Fact{
 	{`.*`, `(reason|comment)`, "a person's words"},
 	{`file\.attached`, `(experiment|name|media_type|size|uri|quantity|digest)`, "what a file is said to be, and of: its bytes are held to digest and size where files are audited"},
 	{`file\.withdrawn`, `file`, "which file a person had in mind"},
+	{`stock\.counted`, `(lot|amount|labels(/#)?)`, "what a person saw of a stock, where nothing was drawn that they say is not there"},
 	{`region\.excluded`, `region/where/.*`, "what a person does not want; a suggestion in it would be found"},
 	{`region\.excluded`, `about`, "what a person had in mind"},
 	{`question\.asked`, `by_hand`, "whether people ran the experiments, where the time to answer does not depend on it"},
