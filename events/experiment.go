@@ -41,7 +41,7 @@ type ExperimentDispatched struct {
 	Instrument string `json:"instrument"`
 	// Identity names the device, as the instrument described it then.
 	Identity string `json:"identity,omitempty"`
-	// Drawn is what the command uses up of the campaign's stocks, in the order of their names. It
+	// Drawn are the parts of the campaign's stocks that the command uses up, in the order of their names. It
 	// stays used up, whatever becomes of the command. Since version 2 of the payload.
 	Drawn []Drawn `json:"drawn,omitempty"`
 }

@@ -10,7 +10,7 @@ type StockCounted struct {
 	Labels []string `json:"labels,omitempty"`
 	// Amount is how much is there, in the stock's unit. Absent for a stock of labels.
 	Amount *float64 `json:"amount,omitempty"`
-	// Lot is what stands on the package, where somebody said so.
+	// Lot is the number of the lot on the package, where it was given.
 	Lot string `json:"lot,omitempty"`
 	// Reason is in the person's words.
 	Reason string `json:"reason,omitempty"`

@@ -207,7 +207,7 @@ type Command struct {
 	// Handle is the device's own name of the run, where a sign has given it: by it the device finds
 	// the run again, also where the ledger is gone.
 	Handle string `json:"handle,omitempty"`
-	// Drawn is what the command uses up of the campaign's stocks: the tips to be taken, the wells to
+	// Drawn are the parts of the campaign's stocks that the command uses up: tips to be taken, wells to
 	// be filled. No other command is given them.
 	Drawn []events.Drawn `json:"drawn,omitempty"`
 }

@@ -21,7 +21,7 @@ type Instrument struct {
 	// GiveUpAfter is how long a silent experiment is waited for before its fate
 	// counts as unknown. Default "24h"; by hand: no limit.
 	GiveUpAfter Duration `json:"give_up_after,omitempty"`
-	// Draws is what each command uses up, by stock. Of an amount below 0 nothing.
+	// Draws says how much each command uses up, by stock. Of an amount below 0 nothing.
 	Draws map[string]Draw `json:"draws,omitempty"`
 	// ByHand says that a person carries the experiments out. It follows from
 	// the driver.

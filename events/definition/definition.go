@@ -111,7 +111,7 @@ func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
 // [Instrument.Steps].
 func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
 
-// Draws is what each command to the instrument uses up, by stock: see [Instrument.Draws].
+// Draws says how much each command to the instrument uses up, by stock: see [Instrument.Draws].
 func (c *Campaign) Draws() map[string]Draw { return c.Instrument.Draws }
 
 // Silence is how long the instrument may be silent before the campaign says so,

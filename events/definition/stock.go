@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Stock is something of which every command to the instrument uses up a part. Exactly one of Labels
+// Stock is something that commands to the instrument use up. Exactly one of Labels
 // and Amount is set.
 type Stock struct {
 	// Labels are handed out one by one, in this order, each once and never again: the tips of a
@@ -129,7 +129,7 @@ func ParseAmount(text string) (amount float64, unit string, err error) {
 	return amount, unit, nil
 }
 
-// Draw is what an experiment uses up of a stock: a number of labels, or a formula of numeric parameters
+// Draw is the part of a stock that an experiment uses up: a number of labels, or a formula of numeric parameters
 // with the unit of the stock, "5*(1 - dmc) mL". In JSON a number of labels may be a number.
 type Draw string
 

@@ -19,7 +19,8 @@ import (
 // command: a robot that was killed in the middle does not know which tips it had taken. A person who
 // has looked says what there is (Count).
 
-// Drawn is what the command of an experiment uses up; a [Shortage] says what is not there.
+// Drawn are the parts of stocks that the command of an experiment uses up; a [Shortage] names the one
+// that does not suffice.
 func Drawn(s *campaign.State, x *campaign.Experiment) (drawn []events.Drawn, short *Shortage) {
 	draws, err := computed.Draws(s.Definition, x.Parameters)
 	if err != nil {
@@ -45,7 +46,7 @@ func Drawn(s *campaign.State, x *campaign.Experiment) (drawn []events.Drawn, sho
 	return drawn, nil
 }
 
-// LeftOf says what is left of a stock.
+// LeftOf puts the rest of a stock into words.
 func LeftOf(s *campaign.Stock) string {
 	switch {
 	case s.Left() == 0:
@@ -72,21 +73,21 @@ type Shortage struct {
 	Experiment string
 	// Stock is empty where it cannot be worked out how much the experiment uses up.
 	Stock string
-	// Why says what it needs, and what is left.
+	// Why gives its need and the rest.
 	Why string
 }
 
-// Remedy is what a person can do about it.
+// Remedy is a person's way out of it.
 func (s *Shortage) Remedy() problem.Remedy {
 	if s.Stock == "" {
 		return problem.Remedy{Text: "correct instrument.draws", Action: problem.Amend}
 	}
-	return problem.Remedy{Text: "refill it, and say what is there", Action: problem.Count, Subject: s.Stock}
+	return problem.Remedy{Text: "refill it, and count it", Action: problem.Count, Subject: s.Stock}
 }
 
 // Short is why the next experiment waits that is to be dispatched; nil where the stocks suffice.
-// Others behind it wait, too: they need the same stocks. In an Eager campaign nobody would refill
-// them, and nothing is used up that there is not.
+// Others behind it wait, too: they need the same stocks. An Eager campaign is without people who
+// would refill them, and uses up only what there is.
 func Short(c Now) *Shortage {
 	x := firstWith(c.State, campaign.Requested)
 	if x == nil || c.Definition.Draws() == nil || c.Eager || heldBack(c.State, x) {
@@ -129,7 +130,7 @@ const none = "none"
 // check returns an error where it does not say how much there is.
 func (n *Count) check() error {
 	if (n.Labels == "") == (n.Amount == "") {
-		return invalid("a count says what is there: the labels, or the amount").
+		return invalid("a count gives the labels that are there, or the amount").
 			With(problem.Remedy{Text: "name the labels, as in A1-H12, or an amount with its unit, as in 1800 mL"})
 	}
 	return nil
@@ -140,7 +141,7 @@ func (n *Count) check() error {
 func (n *Count) record(c Now, _ *Request) ([]events.Payload, error) {
 	stock := c.Stock(n.Stock)
 	if stock == nil {
-		return nil, notFound(n.Stock, "there is no stock %q: %s", n.Stock, stocksOf(c.State))
+		return nil, notFound(n.Stock, "stock %q is not declared: %s", n.Stock, stocksOf(c.State))
 	}
 	counted := &events.StockCounted{Stock: n.Stock, Lot: strings.TrimSpace(n.Lot), Reason: n.Reason}
 	switch {

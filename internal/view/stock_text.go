@@ -34,7 +34,7 @@ func labelsText(labels []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// StockText says what is left of a stock: "tips: 47 of 96 are left, D6 next".
+// StockText puts the rest of a stock into words: "tips: 47 of 96 are left, D6 next".
 func StockText(s *campaign.Stock) string {
 	text := s.Name + ": " + engine.LeftOf(s)
 	if s.Unit != "" {

@@ -22,7 +22,7 @@ type Command struct {
 	// a process that had not sent it.
 	DispatchedAt time.Time
 	RecalledAt   time.Time
-	// Drawn is what it uses up.
+	// Drawn are the parts of stocks that it uses up.
 	Drawn []events.Drawn
 	// Handle is the device's own name of the run, by which it is found again.
 	Handle string

@@ -10,12 +10,12 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Stock is what there is of a stock.
+// Stock is the rest of a stock.
 type Stock struct {
 	Name string `json:"name"`
 	// Labels are those that were not handed out yet, in their order; of a stock of labels.
 	Labels []string `json:"labels,omitempty"`
-	// Amount is what is left, in Unit; of a stock that is an amount. A stock of labels has no unit.
+	// Amount is the rest, in Unit; of a stock that is an amount. A stock of labels has no unit.
 	Amount float64 `json:"amount,omitempty"`
 	Unit   string  `json:"unit,omitempty"`
 	// Full is how many labels there were, or how much, at first or when it was counted last.
@@ -68,7 +68,7 @@ func (s *State) stockUp(before, now *definition.Campaign) {
 	}
 }
 
-// full is a stock of which nothing was used. A definition was checked before it was recorded.
+// full is a stock that nothing was taken from. A definition was checked before it was recorded.
 func full(name string, declared definition.Stock) Stock {
 	s := Stock{Name: name}
 	if declared.Labels != "" {
@@ -94,7 +94,7 @@ func counted(s *State, e events.Event, p *events.StockCounted) (problem string) 
 	stock := s.Stock(p.Stock)
 	switch {
 	case stock == nil:
-		return fmt.Sprintf("there is no stock %q", p.Stock)
+		return fmt.Sprintf("stock %q is not declared", p.Stock)
 	case (stock.Unit == "") != (p.Amount == nil):
 		return fmt.Sprintf("the stock %s is one of labels, or of an amount, and it was counted as the other", p.Stock)
 	}
@@ -115,7 +115,7 @@ func drawable(s *State, _ *Experiment, p *events.ExperimentDispatched) (problem 
 		stock := s.Stock(d.Stock)
 		switch {
 		case stock == nil:
-			return fmt.Sprintf("it draws from %q, which is no stock of the campaign", d.Stock)
+			return fmt.Sprintf("it draws from %q, which the campaign does not have", d.Stock)
 		case stock.Unit != d.Unit:
 			return fmt.Sprintf("it draws %q from %s, which is in %q", d.Unit, d.Stock, stock.Unit)
 		case d.Unit != "" && !(d.Amount <= stock.Amount):

@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// stockCommand is `campaignd stock`. Whether what is there is a list of labels or an amount follows
-// from the stock.
+// stockCommand is `campaignd stock`. Whether its contents are labels or an amount follows from
+// the stock.
 var stockCommand = command{
 	name: "stock",
 	args: cobra.RangeArgs(2, 3),

@@ -592,8 +592,8 @@ func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
 	a.dispatched[p.Experiment] = a.event.Sequence
 }
 
-// checkDrawn checks what a command uses up: what the definition says of its composition, of each
-// stock the next labels. That none was handed out before, the fold sees.
+// checkDrawn checks the parts of stocks that a command uses up: as much as the definition has of its
+// composition, and the next labels. That none was handed out before, the fold sees.
 func (a *auditor) checkDrawn(p *events.ExperimentDispatched) {
 	s := a.core.State()
 	x := s.Experiment(p.Experiment)

@@ -59,7 +59,7 @@ func stockedBy(t *testing.T) (all []events.Event, given []instruments.Command) {
 
 // Law: no tip is handed out twice, whatever became of the command that it was handed out with: not
 // to the experiment after one that was killed in the middle, as a robot's own count would. What the
-// robot is told is what the log has. An experiment for which a stock does not suffice waits, and
+// robot is told stands in the log. An experiment for which a stock does not suffice waits, and
 // costs nothing.
 func TestNothingIsHandedOutTwice(t *testing.T) {
 	all, given := stockedBy(t)

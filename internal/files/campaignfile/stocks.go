@@ -65,7 +65,7 @@ func (v *validator) stocks() {
 		if len(v.def.Stocks) == 0 {
 			remedy = fmt.Sprintf("declare it: stocks: {%s: {labels: A1-H12}}", name)
 		}
-		v.report(here, fmt.Sprintf("there is no stock %q", name), remedy)
+		v.report(here, fmt.Sprintf("stock %q is not declared", name), remedy)
 	}
 }
 
@@ -106,7 +106,7 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 	for _, of := range f.Names() {
 		switch p := parameterOf(&v.def, of); {
 		case p == nil:
-			v.report(here, fmt.Sprintf("there is no parameter %q", of), yamltree.Suggest(of, namesOf(&v.def, func(p definition.Parameter) bool { return !categorical(p) })))
+			v.report(here, fmt.Sprintf("%s is not a parameter", of), yamltree.Suggest(of, namesOf(&v.def, func(p definition.Parameter) bool { return !categorical(p) })))
 		case categorical(*p):
 			v.report(here, fmt.Sprintf("%s is not a number", of), "leave it out of the formula")
 		}

@@ -71,7 +71,7 @@ type Instrument struct {
 	// GiveUpAfter is how long a silent experiment is waited for before its fate
 	// counts as unknown.
 	GiveUpAfter definition.Duration `json:"give_up_after,omitempty"`
-	// Draws is what each command uses up of the stocks that the campaign declares.
+	// Draws says how much each command uses up of the stocks that the campaign declares.
 	Draws map[string]definition.Draw `json:"draws,omitempty"`
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/campaignd/campaignd/internal/num/formula"
 )
 
-// Draw is what one experiment uses up of a stock: so many labels, or an amount in a unit.
+// Draw is the part of a stock that one experiment uses up: so many labels, or an amount in a unit.
 type Draw struct {
 	Stock  string
 	Labels int
@@ -17,8 +17,8 @@ type Draw struct {
 	Unit   string
 }
 
-// Draws is what an experiment of a composition uses up, in the order of the stocks' names. An amount
-// that is 0 or negative is no draw; one that is not a number is an error, since nobody can tell what
+// Draws are the parts of stocks that an experiment uses up, in the order of the stocks' names. An amount
+// that is 0 or negative is left out; one that is not a number is an error, since it cannot be told what
 // would be used up.
 func Draws(def *definition.Campaign, at definition.Point) (draws []Draw, err error) {
 	for _, name := range slices.Sorted(maps.Keys(def.Draws())) {

@@ -731,7 +731,7 @@ class Instrument(Part):
     """
 
     draws: Mapping[str, Any] | None = None
-    """Draws is what each command uses up, by stock. Of an amount below 0 nothing."""
+    """Draws says how much each command uses up, by stock. Of an amount below 0 nothing."""
 
     by_hand: bool | None = None
     """ByHand says that a person carries the experiments out. It follows from the driver."""
@@ -1726,8 +1726,8 @@ class StatedBelief(Part):
 
 @part(kw_only=True)
 class Stock(Part):
-    """Stock is something of which every command to the instrument uses up a part. Exactly one
-    of Labels and Amount is set.
+    """Stock is something that commands to the instrument use up. Exactly one of Labels and
+    Amount is set.
     """
 
     labels: str | None = None

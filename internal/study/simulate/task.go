@@ -306,7 +306,7 @@ func (t *Task) campaignFile(ctx context.Context, file *studyfile.File, source *s
 	}
 	t.candidates = def.Candidates
 	in := def.Instrument
-	in.Draws = nil // nobody would refill the stocks
+	in.Draws = nil // a study does not refill stocks
 	switch in.Driver.Name {
 	case simulated.Name:
 		settings, err := simulated.SettingsOf(def)
