@@ -111,18 +111,22 @@ func counted(s *State, e events.Event, p *events.StockCounted) (problem string) 
 // drawable reports why something cannot be drawn from the stocks, or "": labels are handed out in
 // their order, and never twice.
 func drawable(s *State, _ *Experiment, p *events.ExperimentDispatched) (problem string) {
+	last := ""
 	for _, d := range p.Drawn {
 		stock := s.Stock(d.Stock)
 		switch {
+		case d.Stock <= last:
+			return fmt.Sprintf("it draws from %s twice, or not in the order of names", d.Stock)
 		case stock == nil:
 			return fmt.Sprintf("it draws from %q, which the campaign does not have", d.Stock)
 		case stock.Unit != d.Unit:
 			return fmt.Sprintf("it draws %q from %s, which is in %q", d.Unit, d.Stock, stock.Unit)
-		case d.Unit != "" && !(d.Amount <= stock.Amount):
+		case d.Unit != "" && (!(d.Amount > 0 && d.Amount <= stock.Amount) || d.Labels != nil):
 			return fmt.Sprintf("it draws %g %s from %s, which has %g left", d.Amount, d.Unit, d.Stock, stock.Amount)
 		case d.Unit == "" && (len(d.Labels) > len(stock.Labels) || !slices.Equal(d.Labels, stock.Labels[:len(d.Labels)])):
 			return fmt.Sprintf("it draws %v from %s, which are not its next ones", d.Labels, d.Stock)
 		}
+		last = d.Stock
 	}
 	return ""
 }

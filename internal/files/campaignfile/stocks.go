@@ -39,7 +39,7 @@ func (v *validator) stocks() {
 		case !stockName(name):
 			v.report(here, fmt.Sprintf("%q is not a name", name), "write letters, digits, dots, dashes and underscores, 64 at most")
 		case (stock.Labels == "") == (stock.Amount == ""):
-			v.report(here, "it does not say what there is", "write labels, as in labels: A1-H12, or an amount, as in amount: 2000 mL")
+			v.report(here, "it has labels or an amount, one of the two", "write labels: A1-H12, or amount: 2000 mL")
 			continue
 		case stock.Labels != "":
 			here = here.To("labels")
