@@ -101,6 +101,11 @@ func TestJudge(t *testing.T) {
 			clear(l.device.memory)
 			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e2"})
 		}, "nobody knew what became of [sobol/chaos/e1]"},
+		"a tip is handed out twice": {func(l *Life) {
+			drawn := []events.Drawn{{Stock: "tips", Labels: []string{"a1"}}}
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e98", Drawn: drawn})
+			l.device.Start(ctx, instruments.Command{ID: "sobol/chaos/e99", Drawn: drawn})
+		}, "tips a1 was handed out for sobol/chaos/e98 and for sobol/chaos/e99"},
 		"a result is lost": {func(l *Life) {
 			l.device.reports = append(l.device.reports, report{"sobol/chaos/e1", "91.2345678", time.Now()})
 		}, "a result was reported and is lost"},

@@ -81,6 +81,17 @@ var requestKinds = map[string]func(*clerk, *engine.Request){
 	"Abort": func(c *clerk, r *engine.Request) {
 		r.Abort = &engine.Abort{Stop: c.IntN(20) == 0, Reason: c.text()}
 	},
+	"Count": func(c *clerk, r *engine.Request) {
+		r.Count = &engine.Count{Stock: []string{"tips", "water", "water", "oil"}[c.IntN(4)], Lot: c.text(), Reason: c.text()}
+		switch amount := r.Count.Stock == "water" != (c.IntN(8) == 0); {
+		case amount:
+			r.Count.Amount = []string{"0 mL", "15 mL", "20 mL", "3 L"}[c.IntN(4)]
+		case c.IntN(8) == 0:
+			r.Count.Labels = "none"
+		default:
+			r.Count.Labels = rack(int(c.s.Sequence)*10 + c.IntN(10))
+		}
+	},
 	"Withdraw": func(c *clerk, r *engine.Request) { r.Withdraw = c.withdrawal() },
 	"Results": func(c *clerk, r *engine.Request) {
 		for range 1 + c.IntN(4) {
@@ -512,6 +523,14 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 		if p.Description = c.words(); p.Min != nil {
 			*p.Max -= 0.02 * c.Float64() * (*p.Max - *p.Min)
 		}
+	},
+	"Stocks": func(c *clerk, d *definition.Campaign) {
+		if c.IntN(3) == 0 { // in the middle of what is under way
+			d.Stocks, d.Instrument.Draws = nil, nil
+			return
+		}
+		d.Stocks = map[string]definition.Stock{"tips": {Labels: rack(int(c.s.Sequence))}, "water": {Amount: "30 mL"}}
+		d.Instrument.Draws = map[string]definition.Draw{"tips": "2", "water": "2.5 mL"}
 	},
 	"Excluded": func(c *clerk, d *definition.Campaign) {
 		d.Excluded = append(d.Excluded, definition.Region{Name: c.words(), Where: c.region()})

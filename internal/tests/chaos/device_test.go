@@ -23,8 +23,9 @@ type device struct {
 	log   *book
 
 	mu      sync.Mutex
-	memory  map[string]*job // by command, until it forgets
-	acts    map[string]int  // by command: never forgotten
+	memory  map[string]*job   // by command, until it forgets
+	acts    map[string]int    // by command: never forgotten
+	used    map[string]string // labels, by which command
 	reports []report
 	off     time.Time // out of reach until then
 	asked   int       // how often it was asked for anything
@@ -47,7 +48,7 @@ type report struct {
 }
 
 func newDevice(w World, log *book) *device {
-	return &device{world: w, log: log, memory: make(map[string]*job), acts: make(map[string]int)}
+	return &device{world: w, log: log, memory: make(map[string]*job), acts: make(map[string]int), used: make(map[string]string)}
 }
 
 // kill is what the end of the program does to the device's memory.
@@ -137,6 +138,14 @@ func (d *device) intended(cmd instruments.Command) {
 	}
 	if len(unresolved) > 0 {
 		d.fault("%s was started while nobody knew what became of %v", cmd.ID, unresolved)
+	}
+	for _, drawn := range cmd.Drawn {
+		for _, label := range drawn.Labels {
+			if by := d.used[label]; by != "" && by != cmd.ID {
+				d.fault("%s %s was handed out for %s and for %s", drawn.Stock, label, by, cmd.ID)
+			}
+			d.used[label] = cmd.ID
+		}
 	}
 	lied := d.world.Device.Forgets && d.world.Device.Denies // it denies what it did: only the log can know better
 	if d.acts[cmd.ID] > 0 && (started || !lied) {

@@ -182,6 +182,12 @@ func care(core *engine.Core) (requests []engine.Request) {
 			requests = append(requests, engine.Request{Actor: "person:op", Resolve: resolve})
 		}
 	}
+	if tips := s.Stock("tips"); tips != nil && len(tips.Labels) < 3 {
+		requests = append(requests, engine.Request{Actor: "person:op", Count: &engine.Count{Stock: "tips", Labels: rack(int(s.Sequence))}})
+	}
+	if water := s.Stock("water"); water != nil && water.Amount < 4 {
+		requests = append(requests, engine.Request{Actor: "person:op", Count: &engine.Count{Stock: "water", Amount: "20 mL"}})
+	}
 	if s.Status == "paused" {
 		requests = append(requests, engine.Request{Actor: "person:op", Resume: &events.CampaignResumed{}})
 	}

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans/terminal"
@@ -131,6 +132,10 @@ func Draw(seed uint64, method policies.Method) World {
 		q.AnswerWithin = definition.Duration(time.Duration(1+r.IntN(72)) * time.Hour)
 		def.Quantities = append(def.Quantities, q)
 	}
+	if r := w.chance("stocks"); method.Policy.Measures() && !w.ByHand && r.IntN(3) == 0 {
+		def.Stocks = map[string]definition.Stock{"tips": {Labels: rack(0)}, "water": {Amount: "20 mL"}}
+		def.Instrument.Draws = map[string]definition.Draw{"tips": definition.Draw(fmt.Sprint(1 + r.IntN(3))), "water": "3.3 mL"}
+	}
 	w.outcomes(&def, method)
 	if def.Experts == nil {
 		w.Experts = nil
@@ -219,6 +224,12 @@ func (w World) chance(purpose ...any) *rand.Rand {
 func (w World) String() string {
 	return fmt.Sprintf("seed %d, %s: experts %v, operator %s, device %+v, by hand %t, kills %g",
 		w.Seed, w.Definition.Name, w.Experts, w.Operator, w.Device, w.ByHand, w.Kills)
+}
+
+// rack is a list of labels like that of no other number.
+func rack(n int) string {
+	name := strings.Map(func(digit rune) rune { return digit - '0' + 'a' }, fmt.Sprint(n))
+	return fmt.Sprintf("%s1-%s8", name, name)
 }
 
 func number(x float64) *float64 { return &x }
