@@ -51,6 +51,11 @@ class Command:
     experiment: str = ""
     replicate: int = 1
     handle: str | None = None  # the device's own name of the run, where it is known
+    drawn: Sequence[Object] = ()  # the parts of the campaign's stocks that it uses up
+
+    def labels(self, stock: str) -> list[str]:
+        """The labels that it is given of a stock: tips to take, wells to fill. No other command has them."""
+        return [label for part in self.drawn if part["stock"] == stock for label in part.get("labels", ())]
 
 
 @dataclasses.dataclass(frozen=True)

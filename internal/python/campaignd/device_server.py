@@ -15,7 +15,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from .device import (
     Cancelled, CannotStop, Command, Deferred, Device, Ended, Failed, Infeasible, Object, Outcome, Sign, Unknown, has,
@@ -51,6 +51,25 @@ class HandedOver(Exception):
     """A later run of the program follows the device from here on."""
 
 
+class Remarks:
+    """Standard error, whose reader may be gone: a library that prints must not end an experiment by that."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
 class Server:
     """One life of the program: requests are read one after the other, commands performed side by side."""
 
@@ -77,7 +96,7 @@ class Server:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.dup2(2, 1)
-        sys.stdout = sys.stderr
+        sys.stdout = sys.stderr = Remarks(sys.stderr)  # type: ignore[assignment]
         # A thread reads, since a signal cannot end a read, and must not end what stands in the ledger half-way.
         lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         for number in (signal.SIGTERM, signal.SIGINT):
