@@ -60,7 +60,7 @@ type Campaign struct {
 	Stop Stop `json:"stop,omitzero"`
 	// Parallel is how many experiments may be open at once; the instrument may
 	// limit it further. Default 1.
-	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=64"`
+	Parallel int `json:"parallel,omitempty" jsonschema:"minimum=1,maximum=384"`
 	// Outliers is the treatment of a measurement that contradicts the model.
 	Outliers Outliers `json:"outliers,omitzero"`
 	// Replicates is how often each composition is measured. Default 1.
