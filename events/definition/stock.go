@@ -62,14 +62,16 @@ func labelsOf(entry string) (all []string, err error) {
 	parts := labelRange.FindStringSubmatch(entry)
 	if parts == nil {
 		if !label.MatchString(entry) {
-			return nil, fmt.Errorf("%q is not a label: write names and ranges, A1-H12 or v1-v40, separated by commas", entry)
+			return nil, fmt.Errorf(
+				"%q is not a label: write names and ranges, A1-H12 or v1-v40, separated by commas", entry)
 		}
 		return []string{entry}, nil
 	}
 	from, errFrom := strconv.Atoi(parts[2])
 	to, errTo := strconv.Atoi(parts[4])
 	if errFrom != nil || errTo != nil || from > to || to-from >= mostLabels {
-		return nil, fmt.Errorf("%s is not a range: it counts from a number up to another, %d labels at most", entry, mostLabels)
+		return nil, fmt.Errorf(
+			"%s is not a range: it counts from a number up to another, %d labels at most", entry, mostLabels)
 	}
 	prefixes := []string{parts[1]}
 	if parts[3] != parts[1] && parts[3] != "" {
@@ -92,7 +94,8 @@ func labelsOf(entry string) (all []string, err error) {
 func rows(from, to string) (all []string, err error) {
 	first, last := row(from), row(to)
 	if first < 0 || last < 0 || last < first {
-		return nil, fmt.Errorf("the rows of a plate go from A upwards, and %s does not come after %s", to, from)
+		return nil, fmt.Errorf(
+			"the rows of a plate go from A upwards, and %s does not come after %s", to, from)
 	}
 	for i := first; i <= last; i++ {
 		name := string(rune('A' + i%26))

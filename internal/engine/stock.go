@@ -34,7 +34,8 @@ func Drawn(s *campaign.State, x *campaign.Experiment) (drawn []events.Drawn, sho
 			short.Why = fmt.Sprintf("it needs %d of %s, and %s", d.Labels, d.Stock, LeftOf(stock))
 			return nil, short
 		case d.Unit != "" && d.Amount > stock.Amount:
-			short.Why = fmt.Sprintf("it needs %s of %s, and %s", format.SettingIn(d.Amount, d.Unit), d.Stock, LeftOf(stock))
+			amount := format.SettingIn(d.Amount, d.Unit)
+			short.Why = fmt.Sprintf("it needs %s of %s, and %s", amount, d.Stock, LeftOf(stock))
 			return nil, short
 		}
 		one := events.Drawn{Stock: d.Stock, Amount: d.Amount, Unit: d.Unit}
@@ -61,10 +62,13 @@ func LeftOf(s *campaign.Stock) string {
 
 // Dispatched is the event by which an experiment's command is handed to an instrument, with what it
 // uses up.
-func Dispatched(s *campaign.State, x *campaign.Experiment, to instruments.Description) *events.ExperimentDispatched {
+func Dispatched(
+	s *campaign.State, x *campaign.Experiment, to instruments.Description,
+) *events.ExperimentDispatched {
 	drawn, _ := Drawn(s, x) // see Short
 	return &events.ExperimentDispatched{
-		Experiment: x.ID, Command: CommandID(s, x.ID), Instrument: to.Name, Identity: to.Identity, Drawn: drawn,
+		Experiment: x.ID, Command: CommandID(s, x.ID), Instrument: to.Name, Identity: to.Identity,
+		Drawn: drawn,
 	}
 }
 
@@ -131,7 +135,9 @@ const none = "none"
 func (n *Count) check() error {
 	if (n.Labels == "") == (n.Amount == "") {
 		return invalid("a count gives the labels that are there, or the amount").
-			With(problem.Remedy{Text: "name the labels, as in A1-H12, or an amount with its unit, as in 1800 mL"})
+			With(problem.Remedy{
+				Text: "name the labels, as in A1-H12, or an amount with its unit, as in 1800 mL",
+			})
 	}
 	return nil
 }
@@ -146,7 +152,8 @@ func (n *Count) record(c Now, _ *Request) ([]events.Payload, error) {
 	counted := &events.StockCounted{Stock: n.Stock, Lot: strings.TrimSpace(n.Lot), Reason: n.Reason}
 	switch {
 	case stock.Unit == "" && n.Labels == "":
-		return nil, notPossible("%s is a stock of labels: name those that are there, as in A1-H12, or none", n.Stock)
+		return nil, notPossible(
+			"%s is a stock of labels: name those that are there, as in A1-H12, or none", n.Stock)
 	case stock.Unit != "" && n.Amount == "":
 		return nil, notPossible("%s is an amount: say how much is there, in %s", n.Stock, stock.Unit)
 	case stock.Unit != "":

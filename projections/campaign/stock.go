@@ -96,7 +96,7 @@ func counted(s *State, e events.Event, p *events.StockCounted) (problem string) 
 	case stock == nil:
 		return fmt.Sprintf("stock %q is not declared", p.Stock)
 	case (stock.Unit == "") != (p.Amount == nil):
-		return fmt.Sprintf("the stock %s is one of labels, or of an amount, and it was counted as the other", p.Stock)
+		return fmt.Sprintf("the stock %s is of labels or an amount, and was counted as the other", p.Stock)
 	}
 	stock.Labels = p.Labels
 	if p.Amount != nil {
@@ -122,13 +122,19 @@ func drawable(s *State, _ *Experiment, p *events.ExperimentDispatched) (problem 
 		case stock.Unit != d.Unit:
 			return fmt.Sprintf("it draws %q from %s, which is in %q", d.Unit, d.Stock, stock.Unit)
 		case d.Unit != "" && (!(d.Amount > 0 && d.Amount <= stock.Amount) || d.Labels != nil):
-			return fmt.Sprintf("it draws %g %s from %s, which has %g left", d.Amount, d.Unit, d.Stock, stock.Amount)
-		case d.Unit == "" && (len(d.Labels) > len(stock.Labels) || !slices.Equal(d.Labels, stock.Labels[:len(d.Labels)])):
+			return fmt.Sprintf("it draws %g %s from %s, which has %g left",
+				d.Amount, d.Unit, d.Stock, stock.Amount)
+		case d.Unit == "" && !stock.nextAre(d.Labels):
 			return fmt.Sprintf("it draws %v from %s, which are not its next ones", d.Labels, d.Stock)
 		}
 		last = d.Stock
 	}
 	return ""
+}
+
+// nextAre reports whether labels are the next ones of the stock.
+func (s *Stock) nextAre(labels []string) bool {
+	return len(labels) <= len(s.Labels) && slices.Equal(labels, s.Labels[:len(labels)])
 }
 
 // use takes what a command uses up from the stocks.

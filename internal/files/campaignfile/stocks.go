@@ -3,8 +3,8 @@ package campaignfile
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
@@ -36,10 +36,12 @@ func (v *validator) stocks() {
 		stock, here := v.def.Stocks[name], at("stocks", name)
 		var err error
 		switch {
-		case !stockName(name):
-			v.report(here, fmt.Sprintf("%q is not a name", name), "write letters, digits, dots, dashes and underscores, 64 at most")
+		case !stockName.MatchString(name):
+			v.report(here, fmt.Sprintf("%q is not a name", name),
+				"write letters, digits, dots, dashes and underscores, 64 at most")
 		case (stock.Labels == "") == (stock.Amount == ""):
-			v.report(here, "it has labels or an amount, one of the two", "write labels: A1-H12, or amount: 2000 mL")
+			v.report(here, "it has labels or an amount, one of the two",
+				"write labels: A1-H12, or amount: 2000 mL")
 			continue
 		case stock.Labels != "":
 			here = here.To("labels")
@@ -52,7 +54,8 @@ func (v *validator) stocks() {
 			v.report(here, err.Error(), "")
 		}
 		if _, drawn := v.def.Draws()[name]; !drawn {
-			v.report(at("stocks", name), "no experiment uses it up", fmt.Sprintf("say how much: instrument: {draws: {%s: 1}}", name))
+			v.report(at("stocks", name), "no experiment uses it up",
+				fmt.Sprintf("say how much: instrument: {draws: {%s: 1}}", name))
 		}
 	}
 	for _, name := range sortedKeys(v.def.Draws()) {
@@ -69,10 +72,8 @@ func (v *validator) stocks() {
 	}
 }
 
-// stockName reports whether a text can be the name of a stock: it is in messages, and in commands.
-func stockName(name string) bool {
-	return len(name) <= 64 && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-") == ""
-}
+// stockName is the form of a stock's name, which is in messages and commands.
+var stockName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // draw checks what an experiment uses up of a stock.
 func (v *validator) draw(here path, name string, stock definition.Stock, text definition.Draw) {
@@ -94,7 +95,8 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 		v.report(here, err.Error(), fmt.Sprintf("write it behind the amount: %s %s", text, of))
 		return
 	case !units.Same(of, unit):
-		v.report(here, fmt.Sprintf("it is in %q, and %s is in %s", unit, name, of), fmt.Sprintf("write both in %s, or both in %s", of, unit))
+		v.report(here, fmt.Sprintf("it is in %q, and %s is in %s", unit, name, of),
+			fmt.Sprintf("write both in %s, or both in %s", of, unit))
 		return
 	}
 	f, err := formula.Parse(used)
@@ -106,7 +108,8 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 	for _, of := range f.Names() {
 		switch p := parameterOf(&v.def, of); {
 		case p == nil:
-			v.report(here, fmt.Sprintf("%s is not a parameter", of), yamltree.Suggest(of, namesOf(&v.def, func(p definition.Parameter) bool { return !categorical(p) })))
+			v.report(here, fmt.Sprintf("%s is not a parameter", of),
+				yamltree.Suggest(of, namesOf(&v.def, func(p definition.Parameter) bool { return !categorical(p) })))
 		case categorical(*p):
 			v.report(here, fmt.Sprintf("%s is not a number", of), "leave it out of the formula")
 		}
