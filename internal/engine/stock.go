@@ -81,6 +81,9 @@ type Shortage struct {
 	Why string
 }
 
+// String says which experiment cannot be begun, and why.
+func (s *Shortage) String() string { return s.Experiment + " cannot be begun: " + s.Why }
+
 // Remedy is a person's way out of it.
 func (s *Shortage) Remedy() problem.Remedy {
 	if s.Stock == "" {
@@ -112,7 +115,7 @@ func nextStock(c Now) (Step, error) {
 		return nil, nil
 	}
 	return Wait{
-		For:      fmt.Sprintf("a person: %s cannot be begun: %s", short.Experiment, short.Why),
+		For:      "a person: " + short.String(),
 		Remedies: []problem.Remedy{short.Remedy()},
 		Until:    Deadline(c),
 	}, nil

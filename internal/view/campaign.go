@@ -72,6 +72,10 @@ type Campaign struct {
 	Values  []campaign.Judged // the measured values that count, in order
 	// Simulated and Real count the measurements of either world.
 	Simulated, Real int
+	// Stocks are what commands use up, Short why the next experiment waits for one
+	// of them; nil where they suffice.
+	Stocks []campaign.Stock
+	Short  *engine.Shortage
 	// Valueless are the measured experiments that lack a requested value; nil where all are
 	// complete.
 	Valueless *campaign.Valueless
@@ -122,6 +126,7 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 		Backtest:   IsBacktest(core),
 		Doubtful:   doubtful(s),
 		Awaited:    s.AllAwaited(),
+		Stocks:     slices.Clone(s.Stocks),
 		Valueless:  s.Valueless(),
 		WaitingFor: waitingFor,
 	}
@@ -141,6 +146,9 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 	for i := range s.Questions {
 		c.ask(&s.Questions[i])
 	}
+	if !s.Status.Ended() {
+		c.Short = engine.Short(core.At(engine.World{}))
+	}
 	c.Taken = timeTaken(s)
 	return c
 }
@@ -149,6 +157,14 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 // readers who can wait for models, such as a command.
 func Summarized(core *engine.Core, summary engine.Summary) Campaign {
 	return CampaignOf(core, Shown{summary: summary, known: true}, "")
+}
+
+// Starved reports whether the campaign goes on only once a stock is refilled: nothing is at work
+// whose end it could wait for.
+func (c *Campaign) Starved() bool {
+	return c.Short != nil && !slices.ContainsFunc(c.UnderWay, func(x campaign.Experiment) bool {
+		return x.Status != campaign.Requested
+	})
 }
 
 // count counts an experiment. Imported experiments and those that were called off cost the budget

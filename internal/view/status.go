@@ -82,7 +82,9 @@ type StatusDocument struct {
 	Questions []campaign.Question   `json:"questions"`
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
-	Awaited  []campaign.Awaited   `json:"awaited,omitempty"`
+	Awaited []campaign.Awaited `json:"awaited,omitempty"`
+	// Stocks are what experiments use up, in the order of their names.
+	Stocks   []StockStatus        `json:"stocks,omitempty"`
 	Expired  []campaign.Question  `json:"expired"`
 	Excluded []campaign.Exclusion `json:"excluded"`
 	// Model says how far the model can be trusted, Experts how each expert's
@@ -119,6 +121,7 @@ func (st *Status) Document() *StatusDocument {
 		CalledOff: st.CalledOff,
 		Questions: append([]campaign.Question{}, st.Questions...),
 		Awaited:   st.Awaited,
+		Stocks:    StockStatuses(st.Stocks),
 		Expired:   st.Expired,
 		Excluded:  st.Excluded,
 		Model:     ModelStatus{d.Verdict, d.Headline, d.Findings},
@@ -165,11 +168,12 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 
 // NeedsPerson lists a person's tasks before the campaign goes on.
 //
-// Fates that are unknown come first: they hold the campaign up, and a device may be at work. The
-// order is that of the experiments, so that the text stays the same from one call to the next.
-// driven says whether a process drives the campaign.
+// A stock that does not suffice comes first: it is refilled while the rest is looked into. Fates that
+// are unknown follow: they hold the campaign up, and a device may be at work. The order is that of the
+// experiments, so that the text stays the same from one call to the next. driven says whether a process drives the campaign.
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
-	needs := append(c.calledOff(how, driven), c.contradicted(how)...)
+	needs := append(c.short(how), c.calledOff(how, driven)...)
+	needs = append(needs, c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:
 	// those with one cause are settled together.
 	type fate struct{ instrument, cause string }
@@ -201,11 +205,20 @@ func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 	return needs
 }
 
+// short says for which stock the next experiment waits, and how it is refilled.
+func (c *Campaign) short(how How) []string {
+	if c.Short == nil {
+		return []string{}
+	}
+	remedy := c.Short.Remedy()
+	return []string{fmt.Sprintf("%s: %s: `%s`", c.Short, remedy.Text, how(remedy))}
+}
+
 // calledOff says which experiments are being called off without an answer. An
 // instrument that works on one is given a moment: where it has not
 // answered by then, the fate of the experiment counts as unknown.
 func (c *Campaign) calledOff(how How, driven bool) []string {
-	needs := []string{}
+	var needs []string
 	of := make(map[string][]string)
 	var named []string
 	for _, x := range c.CalledOff {

@@ -50,6 +50,9 @@ func (st *Status) Write(w io.Writer, around Around, how How) error {
 	}
 	p.rows(statusNames, st.trusted(how))
 	p.rows(statusNames, st.pending(how, around.Now))
+	for i := range st.Stocks {
+		p.rows(statusNames, []Row{{"stock", StockText(&st.Stocks[i])}})
+	}
 	p.rows(statusNames, st.excluded(how))
 	if st.Failure != "" {
 		p.rows(statusNames, []Row{{"failed fit", st.Failure}})

@@ -3,22 +3,56 @@ package view
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// DrawnText says what a command uses up: "tips C5 and D5, 4.2 mL of solvent".
+// StockStatus is what is left of a stock, for programs.
+type StockStatus struct {
+	Name string `json:"name"`
+	// Left is the number of labels that are left, or the amount, in Unit; Full how much there was at
+	// first, or when it was counted last.
+	Left float64 `json:"left"`
+	Full float64 `json:"full"`
+	Unit string  `json:"unit,omitempty"`
+	// Next is the label that is handed out next.
+	Next string `json:"next,omitempty"`
+	// Low is the rest from which on it comes to an end, ComesToAnEnd whether it does.
+	Low          float64   `json:"low"`
+	ComesToAnEnd bool      `json:"comes_to_an_end"`
+	CountedAt    time.Time `json:"counted_at,omitzero"`
+	CountedBy    string    `json:"counted_by,omitempty"`
+	Lot          string    `json:"lot,omitempty" doc:"What stood on the package when it was counted."`
+}
+
+// StockStatuses are those of the stocks of a campaign.
+func StockStatuses(stocks []campaign.Stock) (all []StockStatus) {
+	for i := range stocks {
+		s := &stocks[i]
+		status := StockStatus{
+			Name: s.Name, Left: s.Left(), Full: s.Full, Unit: s.Unit, Low: s.Low, ComesToAnEnd: s.ComesToAnEnd(),
+			CountedAt: s.CountedAt, CountedBy: s.CountedBy, Lot: s.Lot,
+		}
+		if len(s.Labels) > 0 {
+			status.Next = s.Labels[0]
+		}
+		all = append(all, status)
+	}
+	return all
+}
+
+// DrawnText says what a command uses up: "4.2 mL of solvent, tips C5, D5".
 func DrawnText(drawn []events.Drawn) string {
 	parts := make([]string, len(drawn))
 	for i, d := range drawn {
 		if d.Unit != "" {
-			parts[i] = format.SettingIn(d.Amount, d.Unit) + " of " + d.Stock
+			parts[i] = format.Quantity(d.Amount, d.Unit) + " of " + d.Stock
 			continue
 		}
-		parts[i] = d.Stock + " " + labelsText(d.Labels)
+		parts[i] = d.Stock + " " + LabelsText(d.Labels)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -26,21 +60,29 @@ func DrawnText(drawn []events.Drawn) string {
 // manyLabels is the number of labels from which on the first and the last stand for all.
 const manyLabels = 6
 
-// labelsText lists labels, in the order in which they are handed out.
-func labelsText(labels []string) string {
+// LabelsText lists labels, in the order in which they are handed out.
+func LabelsText(labels []string) string {
 	if n := len(labels); n > manyLabels {
 		return fmt.Sprintf("%s … %s (%d)", labels[0], labels[n-1], n)
 	}
 	return strings.Join(labels, ", ")
 }
 
-// StockText puts the rest of a stock into words: "tips: 47 of 96 are left, D6 next".
+// StockText puts the rest of a stock into words: "tips: 47 of 96 left, D6 next".
 func StockText(s *campaign.Stock) string {
-	text := s.Name + ": " + engine.LeftOf(s)
-	if s.Unit != "" {
-		return text + " of " + format.SettingIn(s.Full, s.Unit)
+	text := s.Name + ": " + LeftText(s)
+	if s.Lot != "" {
+		text += " (lot " + s.Lot + ")"
 	}
-	text += fmt.Sprintf(" of %d", int(s.Full))
+	if s.ComesToAnEnd() && s.Left() > 0 {
+		text += "; it comes to an end"
+	}
+	return text
+}
+
+// LeftText says what is left, without the stock's name: "47 of 96 left, D6 next".
+func LeftText(s *campaign.Stock) string {
+	text := fmt.Sprintf("%s of %s left", format.Short(s.Left()), format.Quantity(s.Full, s.Unit))
 	if len(s.Labels) > 0 {
 		text += ", " + s.Labels[0] + " next"
 	}
@@ -55,7 +97,7 @@ func stockCounted(e events.Event, p *events.StockCounted) Entry {
 	case len(p.Labels) == 0:
 		text += "none is left"
 	default:
-		text += labelsText(p.Labels)
+		text += LabelsText(p.Labels)
 	}
 	if p.Lot != "" {
 		text += " (lot " + p.Lot + ")"

@@ -85,6 +85,11 @@ func (p *panel) View() tea.View {
 			row(x.ID, "%s", sign)
 		}
 	}
+	for i := range s.Stocks {
+		if stock := &s.Stocks[i]; stock.ComesToAnEnd() {
+			row("stock", "%s", yellow(view.StockText(stock)))
+		}
+	}
 	row("elapsed", "%s%s", p.elapsed(), p.timeBudget())
 	switch {
 	case p.leaving:
@@ -93,6 +98,8 @@ func (p *panel) View() tea.View {
 		resolve := commandFor(problem.Remedy{Action: problem.Resolve, Subject: s.Unresolved[0]})
 		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("it is not known what became of %s: in another terminal, %s",
 			strings.Join(s.Unresolved, ", "), resolve)))
+	case s.Starved() && s.WaitingFor != "":
+		row("NEEDS YOU", "%s", yellow(strings.TrimPrefix(s.WaitingFor, "a person: ")))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
 	case s.Computing.What != "":

@@ -197,7 +197,7 @@ func (p *plain) stands(now view.Campaign) {
 	// A campaign waits for instruments all the time, so that is not worth a line. Only matters that
 	// a person has to act on are printed.
 	waiting := ""
-	if len(now.Unresolved) > 0 || now.Status == campaign.Paused {
+	if len(now.Unresolved) > 0 || now.Status == campaign.Paused || now.Starved() {
 		waiting = now.WaitingFor
 	}
 	if waiting != "" && waiting != p.waiting {
