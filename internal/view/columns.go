@@ -142,6 +142,8 @@ const (
 	FurtherSDPrefix   = "sd_"
 	// A quantity that follows from the parameters has a column: its name behind this.
 	ComputedPrefix = "computed_"
+	// What an experiment used up has a column for each stock: its name behind this.
+	DrawnPrefix = "drawn_"
 	// ActualEnding follows the name of a parameter, for the value that was made.
 	ActualEnding = "_actual"
 )
@@ -224,6 +226,7 @@ func columnsOf(s *campaign.State, on Surface) []Column {
 	if len(def.ConstraintsOnOutcomes) > 0 {
 		all = append(all, kept)
 	}
+	all = append(all, drawnColumns(s)...)
 	all = append(all, closing...)
 	return slices.DeleteFunc(all, func(c Column) bool { return c.On&on == 0 })
 }

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -251,6 +252,38 @@ func predictionColumns(sought definition.Objective, several bool) []Column {
 			return cell
 		},
 	}}
+}
+
+// drawnColumns are what an experiment used up: in files the labels, or the amount in the stock's unit,
+// of each stock; in a report all in one.
+func drawnColumns(s *campaign.State) (all []Column) {
+	names := make(map[string]bool)
+	for name := range s.Definition.Stocks {
+		names[name] = true
+	}
+	for i := range s.Experiments { // an amendment may have taken a stock out
+		for _, d := range s.Experiments[i].Command.Drawn {
+			names[d.Stock] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		all = append(all, Column{Name: DrawnPrefix + name, On: InFiles, Data: data(func(x *campaign.Experiment) any {
+			for _, d := range x.Command.Drawn {
+				switch {
+				case d.Stock == name && d.Unit != "":
+					return d.Amount
+				case d.Stock == name:
+					return strings.Join(d.Labels, ", ")
+				}
+			}
+			return nil
+		})})
+	}
+	if len(all) > 0 {
+		all = append(all, Column{Title: "used up", On: InReport, Class: "prose",
+			Words: func(_ *Experiments, x *campaign.Experiment) Cell { return Cell{Text: DrawnText(x.Command.Drawn)} }})
+	}
+	return all
 }
 
 // ValueIn is a number or the name of a category; nil where the composition has no such parameter.

@@ -97,7 +97,13 @@ func explain(c *call, s *session, id string) error {
 	if c.json {
 		return c.printJSON(d)
 	}
-	return d.Write(c.stdout, commandFor)
+	if err := d.Write(c.stdout, commandFor); err != nil {
+		return err
+	}
+	if x := experimentIn(record, id); x != nil && x.drawn != "" {
+		c.printf("\n%s used up %s.\n", id, x.drawn)
+	}
+	return nil
 }
 
 // behind returns the record of a session's campaign, and the decision behind an identifier there;
@@ -121,10 +127,11 @@ func noDecision(id, why string) error {
 	return fmt.Errorf("%wno decision is behind %s: %s", errNo, id, why)
 }
 
-// explained is the experiment to explain: its composition in a line, and whether its command was
-// ever called off, so that its course matters more than why it was chosen.
+// explained is the experiment to explain: its composition in a line, what it used up, and whether its
+// command was ever called off, so that its course matters more than why it was chosen.
 type explained struct {
 	line      string
+	drawn     string
 	calledOff bool
 }
 
@@ -134,6 +141,7 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 		s := core.State()
 		if x := s.Experiment(id); x != nil {
 			e = &explained{
+				drawn:     view.DrawnText(x.Command.Drawn),
 				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
 				calledOff: x.Command.CallOff != nil || s.Contradicted == id,
 			}

@@ -297,7 +297,7 @@ func (g *graph) outcome(x *campaign.Experiment) string {
 func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) entity {
 	e := entity{
 		"@id": "#run-" + x.ID, "@type": "CreateAction", "name": "Experiment " + x.ID, "description": g.outcome(x),
-		"instrument": ref(g.instrument(x)), "object": g.composition(x),
+		"instrument": ref(g.instrument(x)), "object": append(g.composition(x), g.drawn(x)...),
 		"result": append(slices.Clone(files), g.quantities(x)...), "actionStatus": statusOf(x),
 	}
 	began, ended := x.Command.DispatchedAt, x.EndedAt
@@ -367,6 +367,18 @@ func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 			continue
 		}
 		list = append(list, g.property(x.ID+"-in-"+par.Name, par.Name, v.String(), par.Unit))
+	}
+	return list
+}
+
+// drawn is what an experiment used up, as properties: labels, or amounts.
+func (g *graph) drawn(x *campaign.Experiment) (list []entity) {
+	for _, d := range x.Command.Drawn {
+		value := strings.Join(d.Labels, ", ")
+		if d.Unit != "" {
+			value = strconv.FormatFloat(d.Amount, 'g', -1, 64)
+		}
+		list = append(list, g.property(x.ID+"-used-"+d.Stock, d.Stock, value, d.Unit))
 	}
 	return list
 }

@@ -64,7 +64,7 @@ func isAct(e events.Event, payload events.Payload) bool {
 		return strings.HasPrefix(e.Actor, "person:")
 	case *events.CancellationOrdered, *events.FileWithdrawn, *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
 		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
-		*events.QuestionSuperseded, *events.QuestionContested:
+		*events.QuestionSuperseded, *events.QuestionContested, *events.StockCounted:
 		return true
 	}
 	return false

@@ -81,6 +81,8 @@ func (c *Console) actions() []action {
 		asks(here(Run, "note", "noted"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Note: &engine.Note{Text: text(r, "text"), About: text(r, "about")}}
 		})),
+		{path: "stocks", permission: Run, said: "counted", show: showCampaign, request: counting,
+			back: func(_ *http.Request, of *lab.Campaign) string { return address(of) + "?tab=" + tabStocks }},
 		asks(here(Run, "exclude", "excluded"), excluding),
 		asks(here(Run, "allow", "allowed"), simple(func(r *http.Request) engine.Request {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}

@@ -43,6 +43,7 @@ type campaignPage struct {
 	// AsOf of Count experiments had been requested.
 	AsOf, Count int
 	Devices     []device
+	Stocks      []stockCard
 	World       string // simulated, or empty
 	// Sought and Required are the objectives and the constraints of several quantities.
 	Sought, Required []string
@@ -284,6 +285,8 @@ func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign
 	switch {
 	case p.Tab == tabCompositions:
 		p.Drawn.draw(state, s.Bests)
+	case p.Tab == tabStocks:
+		p.Stocks = stocksOf(state, p.Path)
 	case p.Tab != tabExperiments:
 	case s.Definition.Measures():
 		p.Tables.experiments(r, state, log, s.Bests)

@@ -513,6 +513,7 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 	if s.Status.Ended() {
 		return needs
 	}
+	needs = append(needs, stockNeeds(s, base)...)
 	if def.ByHand() && s.Awaited != nil {
 		for _, text := range view.AwaitedTexts(s.Awaited, clock.Now()) {
 			needs = append(needs, need{Text: "Still to arrive: " + text + ".",

@@ -2258,6 +2258,90 @@ func htmlCampaignInstrumentspart(w *bytes.Buffer, dot *campaignPage) {
 	}
 }
 
+func htmlCampaignStockspart(w *bytes.Buffer, dot *campaignPage) {
+	w.WriteString(`<section id="stocks" data-live aria-labelledby="stocks-h"><h2 id="stocks-h">Stocks</h2>
+<div class="devices">`)
+	for _, dot2 := range dot.Stocks {
+		w.WriteString(`<div class="stock"><h3>`)
+		markup.Escape(w, dot2.Name)
+		if dot2.ComesToAnEnd() {
+			w.WriteString(` <b class="mark">comes to an end</b>`)
+		}
+		w.WriteString(`</h3>
+<p>`)
+		if !(dot2.Picture != "") {
+			w.WriteString(`<meter min="0" max="`)
+			markup.Escape(w, fmt.Sprint(dot2.Full))
+			w.WriteString(`" low="`)
+			markup.Escape(w, fmt.Sprint(dot2.Low))
+			w.WriteString(`" value="`)
+			markup.Escape(w, fmt.Sprint(dot2.Left()))
+			w.WriteString(`" aria-label="`)
+			markup.Escape(w, dot2.Name)
+			w.WriteString(` left"></meter> `)
+		}
+		markup.Escape(w, dot2.Text)
+		if dot2.CountedBy != "" {
+			w.WriteString(` <span class="hint">counted `)
+			w.WriteString(string(when(dot2.CountedAt)))
+			w.WriteString(" by ")
+			markup.Escape(w, dot2.CountedBy)
+			if dot3 := dot2.Lot; dot3 != "" {
+				w.WriteString(", lot ")
+				markup.Escape(w, dot3)
+			}
+			w.WriteString("</span>")
+		}
+		w.WriteString(`</p>
+`)
+		if dot4 := dot2.Picture; dot4 != "" {
+			w.WriteString(`<div class="scroll" tabindex="0" role="group" aria-label="Labels">`)
+			w.WriteString(string(dot4))
+			w.WriteString("</div>")
+		}
+		w.WriteString("</div>")
+	}
+	w.WriteString(`</div>
+<p class="hint">What an experiment was given is used up for good, whatever became of it. <a class="explained" href="`)
+	markup.Escape(w, markup.URLNormalize(markup.URLFilter(manual.Term("stocks"))))
+	w.WriteString(`">Why</a></p></section>
+`)
+	if !(dot.PastText != "") && dot.May("run") {
+		w.WriteString(`<details class="more" id="count"`)
+		if dot.Stands.Short != nil || dot.WasTyped("stocks") {
+			w.WriteString(" open")
+		}
+		w.WriteString(`><summary>Say what is there</summary>
+<form method="post" action="`)
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
+		w.WriteString(`/stocks?tab=stocks">`)
+		w.WriteString(string(dot.Request("stocks")))
+		w.WriteString(`
+<p class="hint">After a refill, or where something else is there than the record says. It takes the place of what the record knew.</p>
+<div class="field"><label for="count-stock">Which</label><select id="count-stock" name="stock">`)
+		for _, dot6 := range dot.Stocks {
+			w.WriteString("<option")
+			if dot.Chosen(dot6.Name) {
+				w.WriteString(" selected")
+			}
+			w.WriteString(">")
+			markup.Escape(w, dot6.Name)
+			w.WriteString("</option>")
+		}
+		w.WriteString(`</select></div>
+<div class="field"><label for="count-what">What is there <span class="hint">the labels, such as A1-H12, or none; or the amount with its unit, such as 1800 mL</span></label><input id="count-what" name="what" value="`)
+		markup.Escape(w, dot.Typed("stocks", "what"))
+		w.WriteString(`" autocomplete="off"></div>
+<div class="field"><label for="count-lot">Lot <span class="hint">what stands on the package</span></label><input id="count-lot" name="lot" value="`)
+		markup.Escape(w, dot.Typed("stocks", "lot"))
+		w.WriteString(`" autocomplete="off"></div>
+<div class="field"><label for="count-reason">Why?</label><input id="count-reason" name="reason" value="`)
+		markup.Escape(w, dot.Typed("stocks", "reason"))
+		w.WriteString(`"></div>
+<button>Record it</button></form></details>`)
+	}
+}
+
 func htmlCampaignNotespart(w *bytes.Buffer, dot *campaignPage) {
 	w.WriteString(`<div id="notes" data-live>`)
 	if dot1 := dot.Tables.Notes; len(dot1) > 0 {
@@ -2596,6 +2680,9 @@ func htmlCampaignContent(w *bytes.Buffer, dot *campaignPage) {
 		w.WriteString("\n")
 	} else if dot.Tab == "instruments" {
 		htmlCampaignInstrumentspart(w, dot)
+		w.WriteString("\n")
+	} else if dot.Tab == "stocks" {
+		htmlCampaignStockspart(w, dot)
 		w.WriteString("\n")
 	} else if dot.Tab == "notes" {
 		htmlCampaignNotespart(w, dot)

@@ -150,6 +150,7 @@ var saids = map[string]string{
 	"running":   "It is run here now, and after a restart of the server.",
 	"halted":    "It is no longer run here. What is under way at the instrument goes on.",
 	"noted":     "The note is recorded.",
+	"counted":   "Counted: what you said is there.",
 	"excluded":  "Excluded: nothing there is suggested any more.",
 	"allowed":   "The exclusion is taken back.",
 	"resolved":  "Settled.",

@@ -285,9 +285,6 @@ func codeOf(address, title string) template.HTML {
 
 // plateOf draws a plate of a sheet, with its experiments in their wells.
 func plateOf(sheet *exchange.RunSheet, number int, path string) template.HTML {
-	const (
-		well, margin = 40, 26
-	)
 	p := sheet.Plate
 	in := make(map[string]exchange.RunSheetRow)
 	for _, row := range sheet.Rows {
@@ -295,33 +292,21 @@ func plateOf(sheet *exchange.RunSheet, number int, path string) template.HTML {
 			in[row.Well] = row
 		}
 	}
-	var d strings.Builder
-	fmt.Fprintf(&d, `<svg class="plate of%d" viewBox="0 0 %d %d" role="group" aria-label="Plate %d of %d wells, %s">`,
-		p.Wells(), margin+p.Columns*well+2, margin+p.Rows*well+2, number, p.Wells(), format.Count(len(in), "experiment"))
-	text := func(class string, x, y int, s string) {
-		fmt.Fprintf(&d, `<text class="%s" x="%d" y="%d" text-anchor="middle">%s</text>`, class, x, y, s)
+	var rows, columns []string
+	for i := range p.Rows {
+		rows = append(rows, p.Row(i))
 	}
 	for i := range p.Columns {
-		text("tick", margin+i*well+well/2, 16, strconv.Itoa(i+1))
+		columns = append(columns, strconv.Itoa(i+1))
 	}
-	for i := range p.Rows {
-		y := margin + i*well + well/2
-		text("tick", 11, y+4, p.Row(i))
-		for k := range p.Columns {
-			x := margin + k*well + well/2
-			row, full := in[p.Row(i)+strconv.Itoa(k+1)]
-			if !full {
-				fmt.Fprintf(&d, `<circle class="well" cx="%d" cy="%d" r="16"/>`, x, y)
-				continue
-			}
-			fmt.Fprintf(&d, `<a href="%s/experiments/%s" aria-label="%s: %s"><circle class="well full" cx="%d" cy="%d" r="16"/>`,
-				path, row.ID, row.Well, row.ID, x, y)
-			text("in", x, y+4, row.ID)
-			d.WriteString("</a>")
+	title := fmt.Sprintf("Plate %d of %d wells, %s", number, p.Wells(), format.Count(len(in), "experiment"))
+	return drawWells(title, tray{rows, columns, p.Rows, p.Columns}, func(row, column int) well {
+		x, full := in[rows[row]+columns[column]]
+		if !full {
+			return well{}
 		}
-	}
-	d.WriteString("</svg>")
-	return template.HTML(d.String())
+		return well{Class: "full", Text: x.ID, Said: x.Well + ": " + x.ID, Link: path + "/experiments/" + x.ID}
+	})
 }
 
 // Chosen reports whether the plate of so many wells is chosen.

@@ -104,6 +104,9 @@ func (a *API) requests() {
 		func(x *engine.Allow) engine.Request { return engine.Request{Allow: x} })
 	record(a, on("note", "note", "Add a note", ""),
 		func(n *engine.Note) engine.Request { return engine.Request{Note: n} })
+	record(a, on("count", "stocks", "Say what there is of a stock",
+		"It was refilled, or counted: the labels that are there, or the amount. It takes the place of what the log knew."),
+		func(n *engine.Count) engine.Request { return engine.Request{Count: n} })
 	a.steering()
 	a.runs()
 	inCampaign(a, a.recording(operation("amend-campaign", http.MethodPut,

@@ -90,6 +90,7 @@ var needed = map[string]Need{
 	"exclude":         {Permission: accounts.Run, InCampaign: true},
 	"allow":           {Permission: accounts.Run, InCampaign: true},
 	"note":            {Permission: accounts.Run, InCampaign: true},
+	"count":           {Permission: accounts.Run, InCampaign: true},
 	"attach-file":     {Permission: accounts.Run, InCampaign: true},
 	"attach-uri":      {Permission: accounts.Run, InCampaign: true},
 	"withdraw-file":   {Permission: accounts.Run, InCampaign: true},
