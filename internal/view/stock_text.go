@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -49,7 +50,7 @@ func DrawnText(drawn []events.Drawn) string {
 	parts := make([]string, len(drawn))
 	for i, d := range drawn {
 		if d.Unit != "" {
-			parts[i] = format.Quantity(d.Amount, d.Unit) + " of " + d.Stock
+			parts[i] = format.WithUnit(format.Rounded(d.Amount, 4), d.Unit) + " of " + d.Stock
 			continue
 		}
 		parts[i] = d.Stock + " " + LabelsText(d.Labels)
@@ -82,11 +83,20 @@ func StockText(s *campaign.Stock) string {
 
 // LeftText says what is left, without the stock's name: "47 of 96 left, D6 next".
 func LeftText(s *campaign.Stock) string {
-	text := fmt.Sprintf("%s of %s left", format.Short(s.Left()), format.Quantity(s.Full, s.Unit))
+	text := fmt.Sprintf("%s of %s left", format.Rounded(s.Left(), 5), format.WithUnit(format.Rounded(s.Full, 5), s.Unit))
 	if len(s.Labels) > 0 {
 		text += ", " + s.Labels[0] + " next"
 	}
 	return text
+}
+
+// ShortText says why an experiment cannot be begun: "e5 cannot be begun: it needs 2 of tips, and 1 is left".
+// It is empty where the stocks suffice.
+func ShortText(s *campaign.State, x *campaign.Experiment) string {
+	if _, short := engine.Drawn(s, x); short != nil {
+		return short.String()
+	}
+	return ""
 }
 
 func stockCounted(e events.Event, p *events.StockCounted) Entry {

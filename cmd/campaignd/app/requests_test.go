@@ -34,6 +34,7 @@ func TestCommandsSayWhatRequestsCarry(t *testing.T) {
 		{engine.Note{}, noteCommand.of(a, ""), map[string]string{"text": argument}},
 		{engine.Attach{}, attachCommand.of(a, ""), map[string]string{"experiment": argument, "": argument}},
 		{events.Attachment{}, attachCommand.of(a, ""), map[string]string{"media_type": "media-type", "uri": argument}},
+		{engine.Count{}, stockCommand.of(a, ""), map[string]string{"stock": argument, "labels": argument, "amount": argument}},
 		{engine.Withdraw{}, withdrawCommand.of(a, ""), map[string]string{"file": argument}},
 	} {
 		fields := reflect.TypeOf(c.request)

@@ -22,8 +22,10 @@ import (
 func takes(e *events.Event) bool {
 	switch e.Kind {
 	case events.KindDecisionMade, events.KindModelFitted, events.KindMeasurementsJudged,
-		events.KindTrustAdjusted, events.KindExperimentDispatched:
+		events.KindTrustAdjusted:
 		return false
+	case events.KindExperimentDispatched:
+		return e.Version > 1 // it draws from stocks
 	}
 	return true
 }
@@ -57,6 +59,9 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	def := s.Definition
 	if def == nil {
 		def = &definition.Campaign{Name: e.Campaign}
+	}
+	if _, amended := payload.(*events.CampaignAmended); amended {
+		p.stocks(s, e, payload) // by the definition that was in force
 	}
 	switch payload := payload.(type) {
 	case *events.CampaignAmended:
@@ -97,10 +102,15 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	default:
 		p.experiment(def, s, e, payload)
 	}
+	if !ends(payload) {
+		p.stocks(s, e, payload)
+	}
 	// The memory of an ended campaign shrinks to its sequence, which identifies events that are
 	// read again: a lab has many more ended campaigns than running ones.
 	if ends(payload) { // its details are no longer needed
 		s.Definition = nil
+		s.Stocks = nil
+		s.Undrawn = nil
 		s.Points = nil
 		s.Open = nil
 		s.Results = nil

@@ -177,6 +177,7 @@ func (w *world) ended(e events.Event) {
 //	request e1 X             measure e1 VALUE    flag e1       confirm e1     correct e1 VALUE
 //	stall e1                 start e1            lose e1       resolve e1
 //	pause ACTOR              resume              stop ACTOR    complete       define INSTANCE
+//	stock LABELS             draw e1 LABEL       count LABELS
 //
 // A line that begins with "CAMPAIGN:" is about another campaign than bread; "expires" is a
 // span of time.
@@ -262,6 +263,17 @@ func (w *world) read(line string) (campaign, actor string, payload events.Payloa
 	case "resolve":
 		actor = "person:bo"
 		payload = &events.ExperimentResolved{Experiment: id, Resolution: events.ResolvedNotPerformed}
+	case "stock": // each experiment takes two pans from then on
+		def := *w.def
+		def.Stocks = map[string]definition.Stock{"pans": {Labels: id}}
+		def.Instrument.Draws = map[string]definition.Draw{"pans": "2"}
+		payload = &events.CampaignAmended{Definition: def}
+	case "draw":
+		payload = &events.ExperimentDispatched{Experiment: id, Instrument: "oven",
+			Drawn: []events.Drawn{{Stock: "pans", Labels: must.Get(definition.ParseLabels(word(2)))(w.t)}}}
+	case "count":
+		actor = "person:bo"
+		payload = &events.StockCounted{Stock: "pans", Labels: must.Get(definition.ParseLabels(id))(w.t)}
 	case "pause":
 		actor = id
 		payload = &events.CampaignPaused{Reason: "the last 4 experiments gave no result"}

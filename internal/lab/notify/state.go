@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // kind is the subject of a message.
@@ -16,6 +17,8 @@ const (
 	stalled    kind = "stalled"    // an instrument is silent
 	paused     kind = "paused"     // campaignd paused the campaign
 	suspect    kind = "suspect"    // a measurement is in doubt, and is not being repeated
+	shortage   kind = "shortage"   // an experiment waits for a stock
+	low        kind = "low"        // a stock comes to an end
 	finished   kind = "finished"
 	contested  kind = "contested" // two people have answered a question
 )
@@ -104,6 +107,10 @@ type stream struct {
 	Sequence events.Sequence `json:"sequence"`
 	// Definition is the campaign's in force, until it ends: a continued campaign is amended.
 	Definition *definition.Campaign `json:"definition,omitempty"`
+	// Stocks are what there is, Undrawn the experiments that have not been dispatched yet; empty where
+	// experiments use nothing up.
+	Stocks  []campaign.Stock `json:"stocks,omitempty"`
+	Undrawn []string         `json:"undrawn,omitempty"`
 	// Points is the composition of each experiment, as text that is equal for equal ones.
 	Points map[string]string `json:"points,omitempty"`
 	// Asked is the requested composition of each experiment, Barred the regions that people have

@@ -257,3 +257,4 @@ class AsyncCampaign(_Waiting):
     files = _of_campaign(Campaign.files)
     read_file = _of_campaign(Campaign.read_file)
     withdraw = _of_campaign(Campaign.withdraw)
+    count = _of_campaign(Campaign.count)

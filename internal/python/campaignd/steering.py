@@ -241,6 +241,20 @@ class Steering:
         """Take out a file that was attached by mistake."""
         return self._record("withdraw-file", file=file, reason=reason)
 
+    # Stocks: what experiments use up.
+
+    def count(
+        self, stock: str, what: str | float, *, lot: str = "", reason: str = ""
+    ) -> list[JSON]:
+        """Say what there is of a stock: the labels that are there ("A1-H12", or "none"), or the
+        amount with its unit ("1800 mL"; a number alone is in the stock's unit)."""
+        of = {s["name"]: s.get("unit", "") for s in self.status().get("stocks", [])}
+        unit = of.get(stock, "")
+        if not unit:
+            return self._record("stocks", stock=stock, labels=what, lot=lot or None, reason=reason or None)
+        amount = what if isinstance(what, str) else f"{what!r} {unit}"
+        return self._record("stocks", stock=stock, amount=amount, lot=lot or None, reason=reason or None)
+
     def _record(self, what: str, **parts: Any) -> list[JSON]:
         body = {name: part for name, part in parts.items() if part is not None}
         return list(self.client._json("POST", f"{self._path}/{what}", None, body)["recorded"])

@@ -51,7 +51,9 @@ objective: {name: flow, unit: mL/s, goal: maximize}
 
 // Campaigns by what is open in them.
 var (
-	manually  = sampled + "initial: {experiments: 4}\nbudget: {experiments: 9}\ninstrument: manual\npolicy: sobol\n"
+	manually   = sampled + "initial: {experiments: 4}\nbudget: {experiments: 9}\ninstrument: manual\npolicy: sobol\n"
+	withStocks = strings.Replace(manually, "instrument: manual", "instrument: {manual: {}, draws: {tips: 2, solvent: 5*(2 - x) mL}}", 1) +
+		"stocks: {tips: {labels: A1-H12}, solvent: {amount: 2000 mL}}\n"
 	unknown   = sampled + "initial: {experiments: 1}\nbudget: {experiments: 1}\ninstrument: forgetful\npolicy: sobol\n"
 	several   = manually + declared
 	arriving  = manually + "quantities: [{name: capacity, unit: mAh, arrives: later, answer_within: 3d}]\n"
@@ -161,6 +163,10 @@ var samples = map[string][]sample{
 		body: `{"exclusion": "n1", "reason": "not at all"}`}},
 	"anchor": {{campaign: compares, body: `{"expert": "ada", "points": [{"x": 0.125, "y": 0.375, "k": "a"}], "instead": true, "reason": "I made it"}`}},
 	"note":   {{campaign: manually, body: `{"text": "cloudy", "about": "e1"}`}},
+	"count": {
+		{campaign: withStocks, body: `{"stock": "tips", "labels": "C1-D2", "lot": "2206-17", "reason": "a new rack"}`},
+		{campaign: withStocks, body: `{"stock": "solvent", "amount": "12.5 mL"}`},
+	},
 	"attach-uri": {{campaign: manually, body: `{"experiment": "e1", "name": "run.csv", "media_type": "text/csv", "uri": "https://data.example.org/7",
 		"digest": "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", "size": 4, "quantity": "pH", "comment": "raw"}`}},
 	"withdraw-file": {{campaign: manually, before: []string{"/campaigns/NAME/attach-uri", `{"name": "7", "uri": "https://data.example.org/7"}`},

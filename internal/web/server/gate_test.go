@@ -171,6 +171,7 @@ var mayDo = map[string]string{
 	"exclude":         "scientist admin here",
 	"allow":           "scientist admin here",
 	"note":            "scientist admin here",
+	"count":           "scientist admin here",
 	"attach-file":     "scientist admin here",
 	"attach-uri":      "scientist admin here",
 	"withdraw-file":   "scientist admin here",

@@ -129,6 +129,7 @@ var matrix = []struct {
 	{"POST /campaigns/{campaign}/run", "", "", 303, whoRun},
 	{"POST /campaigns/{campaign}/stop", "", "name=wrong", 400, whoRun},
 	{"POST /campaigns/{campaign}/note", "", "", 422, whoRun},
+	{"POST /campaigns/{campaign}/stocks", "", "stock=none", 400, whoRun},
 	{"POST /campaigns/{campaign}/attach", "", "", 400, whoRun},
 	{"POST /campaigns/{campaign}/withdraw", "", "file=f1", 400, whoRun},
 	{"POST /campaigns/{campaign}/exclude", "", "", 400, whoRun},
