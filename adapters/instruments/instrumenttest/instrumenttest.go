@@ -241,6 +241,10 @@ func Checks() []Check {
 			"A program that is killed three times in a row with one command under way never says " +
 				"that it was not started.", "and acts on it no more",
 			1, killedThrice},
+		// It looks at what the record holds of all the others.
+		{"drawn",
+			"What a command uses up is what it was given.", "as the record of acts says",
+			0, drawn},
 	}
 }
 

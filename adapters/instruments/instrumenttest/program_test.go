@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/tests/draws"
 )
 
@@ -65,6 +66,9 @@ type program struct {
 	before  runBefore  // of the modes in which a run depends on the one before
 	channel sync.Mutex // of the modes "serial" and "other"
 	voided  sync.Map   // of the modes "forgetsvoid" and "voidsatend": what was called off, by ID
+
+	drawn sync.Map // what each command was given, by ID
+	acts  int      // of this process
 
 	mu       sync.Mutex
 	alone    bool // no earlier process is at work
@@ -354,7 +358,7 @@ func (p *program) enter(j *job) (begun bool) {
 	if p.mode == "rounds" || p.mode == "coarse" {
 		set = math.Round(10*set) / 10
 	}
-	line := fmt.Sprintf(`%s begin {"salt":%.3f,"tips":["A1"]}`, j.id, set)
+	line := fmt.Sprintf(`%s begin {"salt":%.3f,"tips":%s}`, j.id, set, p.tips(j))
 	switch p.mode {
 	case "steps", "repeats": // its device works in steps
 		line = j.id + " part 1"
@@ -366,6 +370,26 @@ func (p *program) enter(j *job) (begun bool) {
 	}
 	p.register = set
 	return true
+}
+
+// tips are those that a job uses, as the record has them: of most modes one that no campaign declares.
+func (p *program) tips(j *job) string {
+	p.acts++
+	drawn, _ := p.drawn.Load(j.id)
+	all := []string{"A1"}
+	switch found := len(p.jobs) > p.acts; {
+	case p.mode == "counts":
+		all = []string{fmt.Sprintf("A%d", p.acts), fmt.Sprintf("B%d", p.acts)}
+	case p.mode == "fromthefirst" && found && p.acts == 1: // an earlier process has begun
+		all = []string{"A1", "B1"}
+	case p.mode == "draws" || p.mode == "fromthefirst":
+		all = drawn.([]events.Drawn)[1].Labels
+	}
+	text, err := json.Marshal(all)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
 }
 
 // cancel calls a job off. One that was never started is in the ledger as
@@ -537,6 +561,7 @@ func (p *program) serve() {
 				ID         string
 				Parameters json.RawMessage
 				Handle     string
+				Drawn      []events.Drawn
 			}
 		}
 		if err := json.Unmarshal(in.Bytes(), &q); err != nil {
@@ -571,6 +596,7 @@ func (p *program) serve() {
 				"outputs":    []message{{"name": "conductivity", "unit": "mS/cm"}},
 			}})
 		case "start":
+			p.drawn.Store(q.Command.ID, q.Command.Drawn)
 			if p.mode == "slow" {
 				time.Sleep(2 * briefReplies)
 			}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 )
 
@@ -32,6 +33,7 @@ type Session struct {
 	completed *completed
 	handled   *handled
 	issued    map[string]*fate // by identifier
+	used      map[string]int   // labels that commands were given, by stock
 	latest    definition.Point // of the command that was started last
 	shift     int              // of the points, where a check is made again
 	deferrals int              // of commands that were not called off
@@ -51,8 +53,11 @@ type Session struct {
 }
 
 // fate tells what became of a command: it was given to Start, which was confirmed or refused, and it
-// was waited for with all patience.
-type fate struct{ handed, accepted, refused, exhausted bool }
+// was waited for with all patience. drawn is what it was given of the stocks.
+type fate struct {
+	handed, accepted, refused, exhausted bool
+	drawn                                []events.Drawn
+}
 
 // made is a measurement of one command at a time, and the composition of the command that was
 // started before it, nil for the first.
@@ -202,9 +207,10 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 	s.lastID++
 	e := fmt.Sprintf("e%d", s.lastID)
 	id := s.env.Prefix + "/" + e
-	s.issued[id] = new(fate)
+	drawn := s.draw(point)
+	s.issued[id] = &fate{drawn: drawn}
 	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point,
-		Replicate: 1}
+		Replicate: 1, Drawn: drawn}
 }
 
 // call calls a method with at most the patience of the suite, and does not wait

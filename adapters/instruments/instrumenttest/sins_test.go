@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,11 +48,16 @@ func programEnv(t *testing.T, mode string) (env instrumenttest.Env, folder strin
 	if mode == "busy" {
 		settings.ReplyWithin = definition.Duration(actOutlasts / 2)
 	}
+	def := campaign
+	if slices.Contains([]string{"draws", "counts", "fromthefirst"}, mode) {
+		def.Stocks = map[string]definition.Stock{"tips": {Labels: "A1-B12"}, "solvent": {Amount: "1 mL"}}
+		def.Instrument.Draws = map[string]definition.Draw{"tips": "2", "solvent": "salt mL"}
+	}
 	return instrumenttest.Env{
 		Open: func(context.Context) (instruments.Instrument, error) {
 			return process.New(settings, campaign, folder, nil)
 		},
-		Definition:       campaign,
+		Definition:       def,
 		Points:           salts(1, 0.25, 1.75, 0.5),
 		Acts:             instrumenttest.ActsIn(filepath.Join(folder, "acts")),
 		AllowRuns:        true,
@@ -133,6 +139,9 @@ func TestSinsAreFound(t *testing.T) {
 		{"unstoppable", "nothing: it cannot stop its device, and says so", "", "cannot be stopped: "},
 		{"garbage", "prints debug lines on standard output", "", "no messages, such as DEBUG"},
 		{"serial", "takes two commands and works on one after the other", "", "one after the other"},
+		{"draws", "nothing: it uses the tips that it was given", "", ""},
+		{"counts", "counts its tips by itself", "drawn", "was used: use what the command names"},
+		{"fromthefirst", "takes the first tips again when it was killed", "drawn", "[A1 B1] was used"},
 		{"ignorescancel", "goes on after cancel, and says so", "", ""},
 		{"sound", "nothing", "", ""},
 		{"noisy", "nothing: its device is noisy", "", ""},
@@ -147,6 +156,8 @@ func TestSinsAreFound(t *testing.T) {
 		case "":
 		case "handle":
 			env.Only("describe", "measure", "fresh", "signs", sin.check)
+		case "drawn": // by what other checks have it do
+			env.Only("describe", "never-started", "measure", "kill-while-running", "kill-with-campaignd", sin.check)
 		case "side-by-side", "carry", "actual", "restart-after-completion": // they need its measurements
 			env.Only("describe", "measure", "fresh", sin.check)
 		default:
@@ -178,6 +189,7 @@ func TestSinsAreFound(t *testing.T) {
 				switch {
 				case r.Check == "durable-ledger" && r.Verdict == instrumenttest.Skip && sin.mode != "keeps": // it declares nothing
 				case (r.Check == "signs" || r.Check == "handle") && r.Verdict == instrumenttest.Skip && sin.mode != "tells" && sin.mode != "asks": // it gives none
+				case r.Check == "drawn" && r.Verdict == instrumenttest.Skip && sin.mode != "draws": // nothing is drawn
 				case sin.check == "" && r.Verdict != instrumenttest.Pass:
 					t.Errorf("%s: %s: %s", r.Check, r.Verdict, r.Reason)
 				case sin.check == "" && strings.Contains(r.Reason, sin.words):
