@@ -211,7 +211,7 @@ func (c *Campaign) short(how How) []string {
 		return []string{}
 	}
 	remedy := c.Short.Remedy()
-	return []string{fmt.Sprintf("%s: %s: `%s`", c.Short, remedy.Text, how(remedy))}
+	return []string{fmt.Sprintf("%s; %s with `%s`", c.Short, remedy.Text, how(remedy))}
 }
 
 // calledOff says which experiments are being called off without an answer. An
