@@ -281,7 +281,7 @@ func drawnColumns(s *campaign.State) (all []Column) {
 	}
 	if len(all) > 0 {
 		all = append(all, Column{Title: "used up", On: InReport, Class: "prose",
-			Words: func(_ *Experiments, x *campaign.Experiment) Cell { return Cell{Text: DrawnText(x.Command.Drawn)} }})
+			Words: func(_ *Experiments, x *campaign.Experiment) Cell { return Cell{Text: format.Drawn(x.Command.Drawn)} }})
 	}
 	return all
 }

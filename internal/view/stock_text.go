@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -45,30 +44,6 @@ func StockStatuses(stocks []campaign.Stock) (all []StockStatus) {
 	return all
 }
 
-// DrawnText says what a command uses up: "4.2 mL of solvent, tips C5, D5".
-func DrawnText(drawn []events.Drawn) string {
-	parts := make([]string, len(drawn))
-	for i, d := range drawn {
-		if d.Unit != "" {
-			parts[i] = format.WithUnit(format.Rounded(d.Amount, 4), d.Unit) + " of " + d.Stock
-			continue
-		}
-		parts[i] = d.Stock + " " + LabelsText(d.Labels)
-	}
-	return strings.Join(parts, ", ")
-}
-
-// manyLabels is the number of labels from which on the first and the last stand for all.
-const manyLabels = 6
-
-// LabelsText lists labels, in the order in which they are handed out.
-func LabelsText(labels []string) string {
-	if n := len(labels); n > manyLabels {
-		return fmt.Sprintf("%s … %s (%d)", labels[0], labels[n-1], n)
-	}
-	return strings.Join(labels, ", ")
-}
-
 // StockText puts the rest of a stock into words: "tips: 47 of 96 left, D6 next".
 func StockText(s *campaign.Stock) string {
 	text := s.Name + ": " + LeftText(s)
@@ -107,7 +82,7 @@ func stockCounted(e events.Event, p *events.StockCounted) Entry {
 	case len(p.Labels) == 0:
 		text += "none is left"
 	default:
-		text += LabelsText(p.Labels)
+		text += format.Labels(p.Labels)
 	}
 	if p.Lot != "" {
 		text += " (lot " + p.Lot + ")"

@@ -22,7 +22,7 @@ func (s *Story) experimentRequested(_ events.Event, p *events.ExperimentRequeste
 func experimentDispatched(_ events.Event, p *events.ExperimentDispatched) Entry {
 	text := p.Experiment + " goes to " + p.Instrument
 	if len(p.Drawn) > 0 {
-		text += ", with " + DrawnText(p.Drawn)
+		text += ", with " + format.Drawn(p.Drawn)
 	}
 	return Entry{Text: text}
 }

@@ -227,6 +227,9 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 	if e.cmd.Replicate > 1 {
 		say(fmt.Sprintf("replicate %d of this composition", e.cmd.Replicate))
 	}
+	if e.cmd.Drawn != nil {
+		say("use " + format.Drawn(e.cmd.Drawn))
+	}
 	if i.cfg.Instructions != "" {
 		say(i.cfg.Instructions)
 	}

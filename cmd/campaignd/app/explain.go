@@ -141,7 +141,7 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 		s := core.State()
 		if x := s.Experiment(id); x != nil {
 			e = &explained{
-				drawn:     view.DrawnText(x.Command.Drawn),
+				drawn:     format.Drawn(x.Command.Drawn),
 				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
 				calledOff: x.Command.CallOff != nil || s.Contradicted == id,
 			}

@@ -73,6 +73,9 @@ func writeSheet(out io.Writer, sheet *exchange.RunSheet) error {
 			head = append(head, "take "+par.Name+" (g)")
 		}
 	}
+	if sheet.Uses() {
+		head = append(head, "uses")
+	}
 	line(head)
 	for _, row := range sheet.Rows {
 		cells := []string{row.ID}
@@ -84,6 +87,9 @@ func writeSheet(out io.Writer, sheet *exchange.RunSheet) error {
 			if amount != "" {
 				cells = append(cells, amount)
 			}
+		}
+		if sheet.Uses() {
+			cells = append(cells, row.Uses)
 		}
 		line(cells)
 	}

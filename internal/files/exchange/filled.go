@@ -36,7 +36,7 @@ func (im *Import) filledColumn(name string, header []string) bool {
 	switch name {
 	case columnFailed, columnRemark:
 		return true
-	case columnCampaign, columnWell:
+	case columnCampaign, columnWell, columnUses:
 		return im.ofSheet(header)
 	}
 	return im.ofSheet(header) && strings.HasPrefix(name, takePrefix)

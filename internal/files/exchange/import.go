@@ -116,7 +116,7 @@ func (im *Import) known(name string, header []string) bool {
 		}
 	}
 	return view.AboutExperiments(name) || strings.HasPrefix(name, view.FurtherPrefix) &&
-		name != view.FurtherPrefix || strings.HasPrefix(name, view.ComputedPrefix) ||
+		name != view.FurtherPrefix || strings.HasPrefix(name, view.ComputedPrefix) || strings.HasPrefix(name, view.DrawnPrefix) ||
 		slices.Contains(im.Notes, name) || slices.Contains(im.Ignore, name) || slices.Contains(im.Ignore, AllOthers) ||
 		im.filledColumn(name, header)
 }

@@ -93,7 +93,7 @@ func (r *Resolving) Read(file string, in io.Reader) ([]engine.Resolve, error) {
 
 // known reports whether a column may be there.
 func (r *Resolving) known(name string, header []string) bool {
-	return slices.Contains([]string{columnOutcome, columnResolution, columnReason, columnCampaign, columnWell}, name) ||
+	return slices.Contains([]string{columnOutcome, columnResolution, columnReason, columnCampaign, columnWell, columnUses}, name) ||
 		r.im.known(name, header)
 }
 

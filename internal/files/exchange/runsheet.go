@@ -44,6 +44,8 @@ type RunSheetRow struct {
 	// Values and Amounts are in the order of the parameters; an amount is in grams, and empty
 	// for a parameter that does not depend on the size of the batch.
 	Values, Amounts []string
+	// Uses is what it uses up of the campaign's stocks: the vial, the well; empty for nothing.
+	Uses string `json:",omitempty"`
 }
 
 // SheetOptions say how a run sheet is made.
@@ -147,7 +149,7 @@ func arrange(def *definition.Campaign, list []*campaign.Experiment, o SheetOptio
 // grams (0: none), the amounts to weigh in. Amounts have one digit more than the batch's size
 // calls for.
 func RowToMake(def *definition.Campaign, x *campaign.Experiment, batch float64) RunSheetRow {
-	row := RunSheetRow{ID: x.ID, Replicate: x.Replicate}
+	row := RunSheetRow{ID: x.ID, Replicate: x.Replicate, Uses: format.Drawn(x.Command.Drawn)}
 	shares := SharesOfWhole(def)
 	write := format.CompositionsToMake(def)
 	for k, par := range def.Parameters {
@@ -180,6 +182,9 @@ func (r *RunSheet) Table() *Table {
 			t.Columns = append(t.Columns, takePrefix+par.Name+" (g)")
 		}
 	}
+	if r.Uses() {
+		t.Columns = append(t.Columns, columnUses)
+	}
 	asked := def.Declared()
 	for _, q := range asked {
 		t.Columns = append(t.Columns, format.Heading(q.Name, q.Unit))
@@ -198,9 +203,17 @@ func (r *RunSheet) Table() *Table {
 				cells = append(cells, row.Amounts[k])
 			}
 		}
+		if r.Uses() {
+			cells = append(cells, row.Uses)
+		}
 		t.Rows = append(t.Rows, append(cells, make([]Cell, len(asked)+2)...))
 	}
 	return t
+}
+
+// Uses reports whether a row uses something up.
+func (r *RunSheet) Uses() bool {
+	return slices.ContainsFunc(r.Rows, func(row RunSheetRow) bool { return row.Uses != "" })
 }
 
 // Place is the well of a row, with its plate where there are several: "2:A1".

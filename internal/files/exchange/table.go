@@ -115,6 +115,7 @@ const (
 	columnCampaign = "campaign"
 	columnWell     = "well"
 	takePrefix     = "take_"
+	columnUses     = "uses"
 	columnFailed   = "failed"
 	columnRemark   = "remark"
 )

@@ -6838,9 +6838,15 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 			}
 			w.WriteString(`</tbody></table>
 `)
-			if dot15 := dot3.Predicted; dot15 != "" {
-				w.WriteString(`<p class="hint">The model expects `)
+			if dot15 := dot3.Uses; dot15 != "" {
+				w.WriteString("<p>Use ")
 				markup.Escape(w, dot15)
+				w.WriteString(".</p>")
+			}
+			w.WriteString("\n")
+			if dot16 := dot3.Predicted; dot16 != "" {
+				w.WriteString(`<p class="hint">The model expects `)
+				markup.Escape(w, dot16)
 				w.WriteString(".</p>")
 			}
 			w.WriteString("\n")
@@ -6866,9 +6872,9 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 					}
 					w.WriteString(`"><label for="value">`)
 					markup.Escape(w, dot.Objective)
-					if dot16 := dot.Unit; dot16 != "" {
+					if dot17 := dot.Unit; dot17 != "" {
 						w.WriteString(` <span class="u">`)
-						markup.Escape(w, dot16)
+						markup.Escape(w, dot17)
 						w.WriteString("</span>")
 					}
 					w.WriteString(`</label><input id="value" name="value" inputmode="decimal" autocomplete="off" value="`)
@@ -6913,9 +6919,9 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 <div class="thumbs"><button name="outcome" value="failed" class="no">It failed</button><button name="outcome" value="infeasible" class="no">It cannot be made</button><button name="outcome" value="again">It did not happen: again</button></div></details></form>`)
 			}
 			w.WriteString("\n")
-			if dot17 := dot3.Why; dot17 != "" {
+			if dot18 := dot3.Why; dot18 != "" {
 				w.WriteString(`<p class="hint">`)
-				markup.Escape(w, dot17)
+				markup.Escape(w, dot18)
 				w.WriteString("</p>")
 			}
 			w.WriteString("</section>")
@@ -6923,30 +6929,30 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 		w.WriteString("\n")
 	} else {
 		w.WriteString(`<section id="nothing" data-live><p class="empty">There is nothing to be measured by hand now.`)
-		if dot18 := dot.Waits; dot18 != "" {
+		if dot19 := dot.Waits; dot19 != "" {
 			w.WriteString(" The campaign waits for ")
-			markup.Escape(w, dot18)
+			markup.Escape(w, dot19)
 			w.WriteString(".")
 		}
 		w.WriteString("</p>")
-		if dot19 := dot.Ways; len(dot19) > 0 {
+		if dot20 := dot.Ways; len(dot20) > 0 {
 			w.WriteString(`<ul class="ways">`)
-			for _, dot21 := range dot19 {
+			for _, dot22 := range dot20 {
 				w.WriteString("<li>")
-				if dot21.Post != "" {
+				if dot22.Post != "" {
 					w.WriteString(`<form method="post" action="`)
-					markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot21.Post)))
+					markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot22.Post)))
 					w.WriteString(`"><button>`)
-					markup.Escape(w, dot21.Text)
+					markup.Escape(w, dot22.Text)
 					w.WriteString("</button></form>")
-				} else if dot21.Link != "" {
+				} else if dot22.Link != "" {
 					w.WriteString(`<a class="button" href="`)
-					markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot21.Link)))
+					markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot22.Link)))
 					w.WriteString(`">`)
-					markup.Escape(w, dot21.Text)
+					markup.Escape(w, dot22.Text)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot21.Text)
+					markup.Escape(w, dot22.Text)
 				}
 				w.WriteString("</li>")
 			}
@@ -6966,41 +6972,41 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 		w.WriteString(string(dot.Request("tell")))
 		w.WriteString(`<p class="hint">It counts against the budget, and the model learns from it.</p>
 <div class="grid">`)
-		for _, dot23 := range dot.Own {
+		for _, dot24 := range dot.Own {
 			w.WriteString(`<div class="field"><label for="own-`)
-			markup.Escape(w, dot23.Name)
+			markup.Escape(w, dot24.Name)
 			w.WriteString(`">`)
-			markup.Escape(w, dot23.Name)
-			if dot24 := dot23.Unit; dot24 != "" {
+			markup.Escape(w, dot24.Name)
+			if dot25 := dot24.Unit; dot25 != "" {
 				w.WriteString(` <span class="u">`)
-				markup.Escape(w, dot24)
+				markup.Escape(w, dot25)
 				w.WriteString("</span>")
 			}
 			w.WriteString("</label>")
-			if len(dot23.Choices) > 0 {
+			if len(dot24.Choices) > 0 {
 				w.WriteString(`<select id="own-`)
-				markup.Escape(w, dot23.Name)
+				markup.Escape(w, dot24.Name)
 				w.WriteString(`" name="own.`)
-				markup.Escape(w, dot23.Name)
+				markup.Escape(w, dot24.Name)
 				w.WriteString(`">`)
-				typed25 := dot23.Typed
-				for _, dot27 := range dot23.Choices {
+				typed26 := dot24.Typed
+				for _, dot28 := range dot24.Choices {
 					w.WriteString("<option")
-					if dot27 == typed25 {
+					if dot28 == typed26 {
 						w.WriteString(" selected")
 					}
 					w.WriteString(">")
-					markup.Escape(w, dot27)
+					markup.Escape(w, dot28)
 					w.WriteString("</option>")
 				}
 				w.WriteString("</select>")
 			} else {
 				w.WriteString(`<input id="own-`)
-				markup.Escape(w, dot23.Name)
+				markup.Escape(w, dot24.Name)
 				w.WriteString(`" name="own.`)
-				markup.Escape(w, dot23.Name)
+				markup.Escape(w, dot24.Name)
 				w.WriteString(`" inputmode="decimal" autocomplete="off" value="`)
-				markup.Escape(w, dot23.Typed)
+				markup.Escape(w, dot24.Typed)
 				w.WriteString(`">`)
 			}
 			w.WriteString("</div>")
@@ -7009,9 +7015,9 @@ func htmlResultsContent(w *bytes.Buffer, dot *resultsPage) {
 		if !dot.OwnMeasured.Computed {
 			w.WriteString(`<div class="field"><label for="own-value">`)
 			markup.Escape(w, dot.Objective)
-			if dot28 := dot.Unit; dot28 != "" {
+			if dot29 := dot.Unit; dot29 != "" {
 				w.WriteString(` <span class="u">`)
-				markup.Escape(w, dot28)
+				markup.Escape(w, dot29)
 				w.WriteString("</span>")
 			}
 			w.WriteString(`</label><input id="own-value" name="value" inputmode="decimal" autocomplete="off" value="`)
@@ -7197,6 +7203,9 @@ func htmlSheetContent(w *bytes.Buffer, dot *runSheetPage) {
 			markup.Escape(w, dot15)
 			w.WriteString(`, take <span class="u">g</span></th>`)
 		}
+		if dot.Sheet.Uses() {
+			w.WriteString(`<th scope="col">uses</th>`)
+		}
 		for _, dot17 := range dot.Asked {
 			w.WriteString(`<th scope="col" class="blank">`)
 			markup.Escape(w, dot17)
@@ -7241,6 +7250,11 @@ func htmlSheetContent(w *bytes.Buffer, dot *runSheetPage) {
 			for _, dot23 := range dot19.Amounts {
 				w.WriteString(`<td class="n take">`)
 				markup.Escape(w, dot23)
+				w.WriteString("</td>")
+			}
+			if dot.Sheet.Uses() {
+				w.WriteString(`<td class="prose">`)
+				markup.Escape(w, dot19.Uses)
 				w.WriteString("</td>")
 			}
 			for range dot.Asked {

@@ -47,6 +47,8 @@ type toMeasure struct {
 	Replicate int
 	// Already reports that it was measured, and the result.
 	Already string
+	// Uses is what it uses up: the vial, the well.
+	Uses string
 	// Late are quantities of an experiment that has ended, which are still to
 	// arrive; empty for one that is to be measured.
 	Late []lateField
@@ -167,6 +169,7 @@ func measureOf(
 	def := core.State().Definition
 	t := toMeasure{ID: x.ID, Replicate: x.Replicate, Already: view.Sentence(view.AlreadyText(engine.MeasuredAs(core.At(engine.World{}), x))), Shares: exchange.SharesOfWhole(def) != nil}
 	row := exchange.RowToMake(def, x, batch)
+	t.Uses = row.Uses
 	for k, par := range def.Parameters {
 		t.Rows = append(t.Rows, amount{par.Name, par.Unit, row.Values[k], par.Description, row.Amounts[k]})
 	}

@@ -15,6 +15,7 @@ var terms = map[string]string{
 	"backtest":    "words#backtest",
 	"table":       "words#from-a-table",
 	"corrections": "corrections",
+	"stocks":      "stocks",
 	"methods":     "methods#which-one",
 	"initial":     "methods#the-initial-design",
 	"people":      "operations#accounts",
@@ -39,6 +40,7 @@ var keys = map[string]string{
 	"fidelity":                "quantities#cheaper-experiments",
 	"budget":                  "quantities#what-an-experiment-costs",
 	"instrument":              "process-instrument",
+	"stocks":                  "stocks",
 	"experts":                 "methods#several-experts",
 	"lab":                     "operations#one-file-for-the-lab",
 }
