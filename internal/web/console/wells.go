@@ -23,9 +23,9 @@ var plateSizes = []struct{ width, wells int }{{4, 12}, {6, 24}, {8, 48}, {12, 96
 // drawWells draws wells in their rows and columns, with links to what is in them.
 func drawWells(title string, g tray, at func(row, column int) well) template.HTML {
 	const size, margin = 40, 26
-	of := 384
+	of, width := 384, g.width
 	for i := len(plateSizes) - 1; i >= 0 && g.width <= plateSizes[i].width; i-- {
-		of = plateSizes[i].wells
+		of, width = plateSizes[i].wells, plateSizes[i].width // so that wells are as large as those of a plate
 	}
 	left := 2
 	if g.rows != nil {
@@ -33,7 +33,7 @@ func drawWells(title string, g tray, at func(row, column int) well) template.HTM
 	}
 	var d strings.Builder
 	fmt.Fprintf(&d, `<svg class="plate of%d" viewBox="0 0 %d %d" role="group" aria-label="%s">`,
-		of, left+g.width*size+2, left+g.height*size+2, template.HTMLEscapeString(title))
+		of, left+width*size+2, left+g.height*size+2, template.HTMLEscapeString(title))
 	text := func(class string, x, y int, s string) {
 		fmt.Fprintf(&d, `<text class="%s" x="%d" y="%d" text-anchor="middle">%s</text>`, class, x, y, template.HTMLEscapeString(s))
 	}
