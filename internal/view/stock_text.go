@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// StockStatus is what is left of a stock, for programs.
+// StockStatus is the rest of a stock, for programs.
 type StockStatus struct {
 	Name string `json:"name"`
 	// Left is the number of labels that are left, or the amount, in Unit; Full how much there was at
@@ -56,7 +56,7 @@ func StockText(s *campaign.Stock) string {
 	return text
 }
 
-// LeftText says what is left, without the stock's name: "47 of 96 left, D6 next".
+// LeftText puts the rest into words without the stock's name: "47 of 96 left, D6 next".
 func LeftText(s *campaign.Stock) string {
 	text := fmt.Sprintf("%s of %s left", format.Rounded(s.Left(), 5), format.WithUnit(format.Rounded(s.Full, 5), s.Unit))
 	if len(s.Labels) > 0 {

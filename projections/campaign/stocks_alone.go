@@ -2,8 +2,8 @@ package campaign
 
 import "github.com/campaignd/campaignd/events"
 
-// ApplyStocks folds what an event says of the stocks into a state that holds them and the definition
-// alone, for who needs no more of a campaign.
+// ApplyStocks folds the stocks alone, into a state with nothing but them and the definition, for who needs
+// no more of a campaign.
 func (s *State) ApplyStocks(e events.Event, payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:

@@ -12,7 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
-// draw is what a command at a point uses up of the campaign's stocks. Each command is given other labels;
+// draw takes the labels and amounts of a command at a point from the campaign's stocks. Each command is given other labels;
 // where a stock has no more, as after a refill, they begin again. The caller holds mu.
 func (s *Session) draw(point definition.Point) (drawn []events.Drawn) {
 	def := s.env.Definition
@@ -40,7 +40,7 @@ func (s *Session) draw(point definition.Point) (drawn []events.Drawn) {
 // already.
 func drawn(_ context.Context, s *Session) error {
 	if len(s.env.Definition.Draws()) == 0 {
-		return skip("the campaign says of nothing that an experiment uses it up (instrument.draws)")
+		return skip("experiments of the campaign use nothing up (instrument.draws)")
 	}
 	if !s.acts.counted() {
 		return skip("only a record of its acts tells what it used")
@@ -93,7 +93,7 @@ func asDrawn(used, drawn []string, part bool) bool {
 	return true
 }
 
-// usedOf is what a line of the record says of a stock: a label, or a list of them.
+// usedOf reads the labels of a stock from a line of the record: one, or a list of them.
 func usedOf(act Act, stock string) (labels []string, there bool, err error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(act.Set), &all); err != nil {
@@ -107,7 +107,7 @@ func usedOf(act Act, stock string) (labels []string, there bool, err error) {
 	if json.Unmarshal(text, &one) == nil {
 		return []string{one}, true, nil
 	}
-	_ = json.Unmarshal(text, &labels) // an amount is no list
+	_ = json.Unmarshal(text, &labels) // an amount has no labels
 	return labels, true, nil
 }
 

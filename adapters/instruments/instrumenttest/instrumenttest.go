@@ -243,7 +243,7 @@ func Checks() []Check {
 			1, killedThrice},
 		// It looks at what the record holds of all the others.
 		{"drawn",
-			"What a command uses up is what it was given.", "as the record of acts says",
+			"A command uses up the labels that it was given.", "by the record of acts",
 			0, drawn},
 	}
 }

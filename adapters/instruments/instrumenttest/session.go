@@ -53,7 +53,7 @@ type Session struct {
 }
 
 // fate tells what became of a command: it was given to Start, which was confirmed or refused, and it
-// was waited for with all patience. drawn is what it was given of the stocks.
+// was waited for with all patience. drawn are its parts of the stocks.
 type fate struct {
 	handed, accepted, refused, exhausted bool
 	drawn                                []events.Drawn

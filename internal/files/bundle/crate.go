@@ -371,7 +371,7 @@ func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 	return list
 }
 
-// drawn is what an experiment used up, as properties: labels, or amounts.
+// drawn are the labels and amounts that an experiment used up, as properties.
 func (g *graph) drawn(x *campaign.Experiment) (list []entity) {
 	for _, d := range x.Command.Drawn {
 		value := strings.Join(d.Labels, ", ")

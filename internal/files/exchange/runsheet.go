@@ -44,7 +44,7 @@ type RunSheetRow struct {
 	// Values and Amounts are in the order of the parameters; an amount is in grams, and empty
 	// for a parameter that does not depend on the size of the batch.
 	Values, Amounts []string
-	// Uses is what it uses up of the campaign's stocks: the vial, the well; empty for nothing.
+	// Uses names its parts of the campaign's stocks: the vial, the well; empty for none.
 	Uses string `json:",omitempty"`
 }
 

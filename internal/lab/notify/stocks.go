@@ -8,8 +8,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// stocks tells once that a stock comes to an end, and once that an experiment waits for it. Either is over
-// when somebody has said what is there.
+// stocks tells once that a stock comes to an end, and once that an experiment waits for it. A count
+// ends either.
 func (p *Planner) stocks(s *stream, e events.Event, payload events.Payload) {
 	state := campaign.State{Definition: s.Definition, Stocks: slices.Clone(s.Stocks)}
 	if d, defined := payload.(*events.CampaignDefined); defined {
@@ -25,7 +25,7 @@ func (p *Planner) stocks(s *stream, e events.Event, payload events.Payload) {
 		if len(s.Stocks) > 0 {
 			s.Undrawn = append(s.Undrawn, x.Experiment)
 		}
-	default: // what was dispatched has drawn, what is over needs nothing
+	default: // a dispatched one has drawn, one with an outcome needs nothing
 		s.Undrawn = slices.DeleteFunc(s.Undrawn, func(id string) bool {
 			_, dispatched := payload.(*events.ExperimentDispatched)
 			return dispatched && id == payload.Subject() || !s.Open[id]
@@ -39,7 +39,7 @@ func (p *Planner) stocks(s *stream, e events.Event, payload events.Payload) {
 		p.close(e, shortage, "", "the stocks suffice")
 	} else {
 		p.begin(e, &matter{Kind: shortage, Heading: e.Campaign + " waits: " + short,
-			Lines: []string{"Refill it, and say what is there."}})
+			Lines: []string{"Refill it, and count it."}})
 	}
 	for i := range s.Stocks {
 		stock := &s.Stocks[i]

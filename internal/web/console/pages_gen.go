@@ -2311,7 +2311,7 @@ func htmlCampaignStockspart(w *bytes.Buffer, dot *campaignPage) {
 		if dot.Stands.Short != nil || dot.WasTyped("stocks") {
 			w.WriteString(" open")
 		}
-		w.WriteString(`><summary>Say what is there</summary>
+		w.WriteString(`><summary>Count a stock</summary>
 <form method="post" action="`)
 		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
 		w.WriteString(`/stocks?tab=stocks">`)

@@ -47,7 +47,7 @@ type toMeasure struct {
 	Replicate int
 	// Already reports that it was measured, and the result.
 	Already string
-	// Uses is what it uses up: the vial, the well.
+	// Uses names its parts of the stocks: the vial, the well.
 	Uses string
 	// Late are quantities of an experiment that has ended, which are still to
 	// arrive; empty for one that is to be measured.

@@ -56,7 +56,7 @@ func (p *campaignPage) Chosen(stock string) bool {
 func stockNeeds(s *view.Campaign, base string) (needs []need) {
 	if s.Short != nil {
 		needs = append(needs, need{Text: view.Sentence(s.Short.String()), Alarm: true,
-			Link: base + "?tab=" + tabStocks, Button: "Say what is there"})
+			Link: base + "?tab=" + tabStocks, Button: "Count it"})
 	}
 	for i := range s.Stocks {
 		stock := &s.Stocks[i]

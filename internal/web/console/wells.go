@@ -12,15 +12,15 @@ type tray struct {
 	height, width int
 }
 
-// well is what a picture shows of a well: by its class that it is full, next, or that there is none. Said
-// is its text for who does not see it.
+// well is a well in a picture. Its class says that it is full, next, or absent ("none"); Said is its text
+// for a screen reader.
 type well struct{ Class, Text, Said, Link string }
 
 // plateSizes are the widths, in wells, of the plates whose size the style sheet knows, and their number
 // of wells.
 var plateSizes = []struct{ width, wells int }{{4, 12}, {6, 24}, {8, 48}, {12, 96}}
 
-// drawWells draws wells in their rows and columns, with links to what is in them.
+// drawWells draws wells in their rows and columns, with links to their experiments.
 func drawWells(title string, g tray, at func(row, column int) well) template.HTML {
 	const size, margin = 40, 26
 	of, width := 384, g.width

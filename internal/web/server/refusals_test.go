@@ -34,8 +34,8 @@ func TestEachChannelRefusesTheSame(t *testing.T) {
 		{"exclude", "exclude", `{"about":"e1","reason":" "}`, "an exclusion needs a reason"},
 		{"exclude", "exclude", `{"region":{},"reason":"x"}`, "region is empty"},
 		{"exclude", "exclude", `{"point":{},"reason":"x"}`, "point is empty"},
-		{"stocks", "count", `{"stock":"tips"}`, "a count says what is there"},
-		{"stocks", "count", `{"stock":"tips","labels":"A1","amount":"3 mL"}`, "a count says what is there"},
+		{"stocks", "count", `{"stock":"tips"}`, "a count gives the labels that are there, or the amount"},
+		{"stocks", "count", `{"stock":"tips","labels":"A1","amount":"3 mL"}`, "a count gives the labels that are there, or the amount"},
 		{"anchors", "anchors", `{"expert":"ada","points":[]}`, "name the compositions"},
 		{"anchors", "anchors", `{"expert":"ada","points":[{"x":0.5,"salt":1},{}]}`, "points[1] is empty"},
 	} {
