@@ -335,6 +335,35 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	}
 }
 
+// Law: what is left of each stock is in the status, and a stock that does not suffice comes before all
+// else that a person must see to.
+func TestStatusOfStocks(t *testing.T) {
+	def := byHand()
+	def.Definition.Stocks = map[string]definition.Stock{"tips": {Labels: "A1-C1"}, "water": {Amount: "10 mL"}}
+	def.Definition.Instrument.Draws = map[string]definition.Draw{"tips": "2", "water": "4.5 mL"}
+	requested := func(id string) events.Payload {
+		return &events.ExperimentRequested{Experiment: id, Parameters: salt(1), Origin: events.OriginInitial, Replicate: 1}
+	}
+	st, text := status(t, fold(t, def, requested("e1"),
+		&events.ExperimentDispatched{Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Drawn: []events.Drawn{
+			{Stock: "tips", Labels: []string{"A1", "B1"}}, {Stock: "water", Amount: 4.5, Unit: "mL"},
+		}},
+		&events.ExperimentUnresolved{Experiment: "e1", Command: "x/i/e1", Instrument: "bench", Cause: "no light"},
+		requested("e2")), "")
+	needs := st.NeedsPerson(how, true)
+	if want := "e2 cannot be begun: it needs 2 of tips, and 1 is left; refill it, and count it with "; len(needs) != 2 || !strings.HasPrefix(needs[0], want) {
+		t.Errorf("a person is needed for %q, want %q first", needs, want)
+	}
+	for _, line := range []string{"stock        tips: 1 of 3 left, C1 next", "stock        water: 5.5 of 10 mL left"} {
+		if !strings.Contains(text, "  "+line+"\n") {
+			t.Errorf("%q is not in\n%s", line, text)
+		}
+	}
+	if d := st.Document(); len(d.Stocks) != 2 || d.Stocks[0].Left != 1 || d.Stocks[0].Next != "C1" || d.Stocks[1].Left != 5.5 {
+		t.Errorf("for programs they are %+v", d.Stocks)
+	}
+}
+
 // A status says what is asked and how it is answered, what still can be, where nothing
 // is suggested, and who runs the campaign.
 func TestStatusInWords(t *testing.T) {
