@@ -248,12 +248,12 @@ class Steering:
     ) -> list[JSON]:
         """Say what there is of a stock: the labels that are there ("A1-H12", or "none"), or the
         amount with its unit ("1800 mL"; a number alone is in the stock's unit)."""
-        of = {s["name"]: s.get("unit", "") for s in self.status().get("stocks", [])}
-        unit = of.get(stock, "")
-        if not unit:
-            return self._record("stocks", stock=stock, labels=what, lot=lot or None, reason=reason or None)
-        amount = what if isinstance(what, str) else f"{what!r} {unit}"
-        return self._record("stocks", stock=stock, amount=amount, lot=lot or None, reason=reason or None)
+        said = {"stock": stock, "lot": lot or None, "reason": reason or None}
+        units = {s["name"]: s.get("unit", "") for s in self.status().get("stocks", [])}
+        if not units.get(stock):
+            return self._record("stocks", labels=what, **said)
+        amount = what if isinstance(what, str) else f"{float(what)!r} {units[stock]}"
+        return self._record("stocks", amount=amount, **said)
 
     def _record(self, what: str, **parts: Any) -> list[JSON]:
         body = {name: part for name, part in parts.items() if part is not None}
