@@ -98,7 +98,7 @@ func TestFaultsAtTheirField(t *testing.T) {
 		}
 		walk(root)
 		for i, path := range paths {
-			if i%(1+len(paths)/each) != 0 {
+			if i%(1+len(paths)/each) != 0 || slices.Contains(steps(path), "body") { // which is the device's
 				continue
 			}
 			value := yamltree.Mapping().With("no such key", yamltree.Text("nonsense"))
