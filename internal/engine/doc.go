@@ -24,7 +24,8 @@
 //   - silent instruments, expired questions, the end of the campaign;
 //   - questions are put, and experiments no longer wanted are called off;
 //   - a row of failures pauses the campaign;
-//   - requested experiments are queued for and dispatched;
+//   - requested experiments are queued for and dispatched, with what they draw from the stocks, and
+//     a stock that does not suffice is waited for;
 //   - doubts in measurements, the initial design, replicates;
 //   - and then the policy decides, on models that are fitted first.
 //
