@@ -16,7 +16,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments/process"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
-	"github.com/campaignd/campaignd/events/pebblelog"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study/studytest"
@@ -39,14 +39,14 @@ for line in sys.stdin:
 
 // timed is a log that notes when each decision was on disk.
 type timed struct {
-	*pebblelog.Log
+	events.Store
 	decided []time.Time
 }
 
 func (l *timed) Append(
 	ctx context.Context, stream string, after events.Sequence, batch ...events.Event,
 ) ([]events.Event, error) {
-	stored, err := l.Log.Append(ctx, stream, after, batch...)
+	stored, err := l.Store.Append(ctx, stream, after, batch...)
 	if err == nil && slices.ContainsFunc(batch, func(e events.Event) bool { return e.Kind == events.KindDecisionMade }) {
 		l.decided = append(l.decided, time.Now())
 	}
@@ -92,7 +92,7 @@ func dispatched(b *testing.B, python string, n int, stocks bool) (took []float64
 			def.Instrument.Draws = map[string]definition.Draw{"tips": "2", "water": "2 + x1/10 mL"}
 		}
 	}))(b)
-	log := &timed{Log: must.Get(pebblelog.Open(filepath.Join(folder, "store"), pebblelog.Options{}))(b)}
+	log := &timed{Store: must.Get(store.Open(filepath.Join(folder, "store"), store.Options{}))(b)}
 	defer log.Close()
 	must.Do(b, engine.Define(b.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", time.Now(), ""))
 	imported(b, log, def, n/2)
