@@ -89,6 +89,7 @@ func (c *campaignRun) bury(t *testing.T) {
 func campaignFile(sc scenario, seed int, bench string) ([]byte, error) {
 	// YAML takes JSON.
 	what := definition.Instrument{Driver: simulated.Choose(simulated.Settings{Task: "electrolyte", Noise: 0.27, Latency: definition.Duration(latency)})}
+	stocks := ""
 	if sc.bench != nil {
 		o := *sc.bench
 		o.Dir, o.Latency = bench, definition.Duration(latency)
@@ -96,7 +97,8 @@ func campaignFile(sc scenario, seed int, bench string) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		what = definition.Instrument{Driver: process.Choose(settings)}
+		what = definition.Instrument{Driver: process.Choose(settings), Draws: map[string]definition.Draw{"tips": "2"}}
+		stocks = "stocks: {tips: {labels: t1-t400}}"
 	}
 	text, err := json.Marshal(what)
 	if err != nil {
@@ -115,7 +117,8 @@ budget: {experiments: %d}
 experts:
   - {name: ada, simulated: {task: electrolyte, accuracy: 1, unsure_rate: 0.2, latency: 5ms}}
 instrument: %s
-`, seed, budget, text), nil
+%s
+`, seed, budget, text, stocks), nil
 }
 
 // budget is the number of experiments of each campaign.

@@ -137,6 +137,12 @@ func (c *campaignRun) countActs(t *testing.T) map[string]int {
 			t.Fatalf("command %s was performed, and the log does not know that it was sent", command)
 		}
 	}
+	switch twice, labels, err := testinstrument.UsedUp(c.bench); {
+	case err != nil || len(twice) > 0:
+		t.Fatalf("used up twice: %v, %v", twice, err)
+	case labels != 2*len(acts):
+		t.Fatalf("%d acts have used up %d tips", len(acts), labels)
+	}
 	return acts
 }
 

@@ -78,7 +78,7 @@ const (
 
 // Law: whenever campaignd, its instrument or both are killed, however often,
 // and started again: no acknowledged event is lost, no position is skipped, no
-// experiment is performed twice, and the campaign does and finds what the
+// experiment is performed twice, no tip is used twice, and the campaign does and finds what the
 // undisturbed one does. Only what the instrument truly cannot know is left to a
 // person, and what it says it never began although the command was sent, unless it
 // declares that its ledger is durable: then nothing is left to anybody. The memory of an instrument may be lost, be an older one, or come too late.

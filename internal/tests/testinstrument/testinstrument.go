@@ -166,6 +166,8 @@ type Act struct {
 	Command string    `json:"command"`
 	Process int       `json:"process"`
 	Time    time.Time `json:"time"`
+	// Drawn is what it used up.
+	Drawn []events.Drawn `json:"drawn,omitempty"`
 }
 
 // Acts counts the physical actions of each command, by the instrument's own
@@ -188,6 +190,29 @@ func Acts(dir string) (map[string]int, error) {
 		counts[act.Command]++
 	}
 	return counts, nil
+}
+
+// UsedUp lists what was used up by more than one command, by the instrument's own record in dir,
+// and how many labels were used at all.
+func UsedUp(dir string) (twice []string, labels int, err error) {
+	data, err := os.ReadFile(actsFile(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, err
+	}
+	by := make(map[string]string)
+	for line := range bytes.Lines(data) {
+		var act Act
+		_ = json.Unmarshal(line, &act) // one that was cut off is no act
+		for _, d := range act.Drawn {
+			for _, label := range d.Labels {
+				if other := by[d.Stock+" "+label]; other != "" {
+					twice = append(twice, fmt.Sprintf("%s %s by %s and %s", d.Stock, label, other, act.Command))
+				}
+				by[d.Stock+" "+label] = act.Command
+			}
+		}
+	}
+	return twice, len(by), nil
 }
 
 func actsFile(dir string) string { return filepath.Join(dir, "acts.jsonl") }
@@ -248,7 +273,7 @@ func (i *instrument) act(cmd instruments.Command) error {
 		return err
 	}
 	defer f.Close()
-	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: clock.Now().UTC()})
+	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: clock.Now().UTC(), Drawn: cmd.Drawn})
 	if err != nil {
 		return err
 	}
