@@ -61,6 +61,9 @@ type bridge struct {
 	// handle: the device cannot be asked by our ID. So who is killed has learned its own name of the run
 	// before; the ledger goes with the first kill, and the run is found by what the log has of it.
 	handle bool
+	// tells: the device can be asked by our ID. So the ledger goes with the first kill, whether or not a handle
+	// is known, and nothing is put off that has begun.
+	tells bool
 	// value is what a composition gives, within the tolerance.
 	value func(folder string, row map[string]float64) (want, tolerance float64)
 	// result is the column of the value.
@@ -111,7 +114,7 @@ func begin(t *testing.T, b bridge) *trial {
 	}
 	must.Do(t, os.WriteFile(tr.path("acts"), nil, 0o666))
 	tr.env = append(os.Environ(), asProgram+"=1", "XDG_STATE_HOME="+t.TempDir(), lock.Variable+"="+t.TempDir(),
-		"PATH="+filepath.Dir(interpreter)+":"+os.Getenv("PATH"), "PYTHONPYCACHEPREFIX="+compiled, "CAMPAIGND_ACTS="+tr.path("acts"),
+		"PATH="+filepath.Dir(interpreter)+":"+os.Getenv("PATH"), "PYTHONPYCACHEPREFIX="+compiled, "PYTHONDONTWRITEBYTECODE=", "CAMPAIGND_ACTS="+tr.path("acts"),
 		"PYTHONPATH="+must.Get(filepath.Abs("../../python"))(t))
 	if len(tr.peer) > 0 {
 		tr.switchOn()
@@ -244,7 +247,7 @@ func killed(t *testing.T, b bridge) {
 	tr.another()
 	must.Do(t, run.Process.Kill())
 	_ = run.Wait()
-	if b.handle {
+	if b.handle || b.tells {
 		tr.killBridge()
 		must.Do(t, os.RemoveAll(tr.path(b.name+".ledger")))
 	}
@@ -300,14 +303,18 @@ func (t *trial) judge() {
 				state = cells[i]
 			}
 		}
-		if states[state]++; state != "measured" {
+		id := cells[slices.Index(rows[0], "experiment")]
+		acted := slices.ContainsFunc(acts, func(act string) bool { return strings.HasSuffix(act, "/"+id) })
+		if states[state]++; state == "deferred" && acted && t.tells {
+			t.Errorf("%s was put off, and the device has acted on it: %q\n%s", id, acts, log)
+		}
+		if state != "measured" {
 			continue
 		}
 		if want, within := t.value(t.folder, row); row[t.result] < want-within || row[t.result] > want+within {
 			t.Errorf("%s = %g, and its composition gives %g\n%s", t.result, row[t.result], want, out)
 		}
-		id := cells[slices.Index(rows[0], "experiment")]
-		if !slices.ContainsFunc(acts, func(act string) bool { return strings.HasSuffix(act, "/"+id) }) {
+		if !acted {
 			t.Errorf("%s was measured, and the device has not acted on it: %q", id, acts)
 		}
 	}
