@@ -166,7 +166,7 @@ type Act struct {
 	Command string    `json:"command"`
 	Process int       `json:"process"`
 	Time    time.Time `json:"time"`
-	// Drawn is what it used up.
+	// Drawn holds the parts of the stocks that it used up.
 	Drawn []events.Drawn `json:"drawn,omitempty"`
 }
 
@@ -202,7 +202,7 @@ func UsedUp(dir string) (twice []string, labels int, err error) {
 	by := make(map[string]string)
 	for line := range bytes.Lines(data) {
 		var act Act
-		_ = json.Unmarshal(line, &act) // one that was cut off is no act
+		_ = json.Unmarshal(line, &act) // a line cut off by a kill does not count
 		for _, d := range act.Drawn {
 			for _, label := range d.Labels {
 				if other := by[d.Stock+" "+label]; other != "" {
