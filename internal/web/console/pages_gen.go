@@ -1721,11 +1721,13 @@ func htmlCampaignGoing(w *bytes.Buffer, dot *campaignPage) {
 			w.WriteString("</a></b> ")
 			if dot3.Status == "requested" {
 				w.WriteString("is to be measured")
+				if dot.Stands.Definition.ByHand() {
+					w.WriteString(" by hand")
+				}
 			} else {
-				w.WriteString("is with")
+				w.WriteString("is with ")
+				markup.Escape(w, dot3.Device)
 			}
-			w.WriteString(" ")
-			markup.Escape(w, dot3.Device)
 			w.WriteString(", since ")
 			w.WriteString(string(when(dot3.Since())))
 			w.WriteString(` <span class="hint">`)
