@@ -12,6 +12,7 @@ package draws
 
 import (
 	"cmp"
+	"errors"
 	"flag"
 	"os"
 	"runtime"
@@ -54,6 +55,19 @@ func Waiting(plain, all int) {
 	if err := flag.Set("test.parallel", strconv.Itoa(n)); err != nil {
 		panic(err)
 	}
+}
+
+// Apart gives the package a folder of its own that the variables name, so that notes and locks of the
+// user's are left alone. It is for TestMain, which removes the folder at its end.
+func Apart(variables ...string) (remove func()) {
+	own, err := os.MkdirTemp("", "")
+	for _, name := range variables {
+		err = errors.Join(err, os.Setenv(name, own))
+	}
+	if err != nil {
+		panic(err)
+	}
+	return func() { _ = os.RemoveAll(own) }
 }
 
 // Bounds of the work on an input: how much may be allocated for it, and how long it may take

@@ -29,19 +29,11 @@ import (
 
 // TestMain keeps the notes and the locks of this machine apart from those of these tests.
 func TestMain(m *testing.M) {
-	own, err := os.MkdirTemp("", "")
-	if err != nil {
-		panic(err)
-	}
-	for _, name := range []string{"XDG_STATE_HOME", lock.Variable} {
-		if err := os.Setenv(name, own); err != nil {
-			panic(err)
-		}
-	}
+	remove := draws.Apart("XDG_STATE_HOME", lock.Variable)
 	draws.Waiting(4, 2)
 	code := m.Run()
 	chromium.end()
-	_ = os.RemoveAll(own)
+	remove()
 	built.Remove()
 	os.Exit(code)
 }
