@@ -303,14 +303,14 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 		Experiment: "e1",
 		Command:    "x/i/e1",
 		Instrument: "bench",
-		Sign:       events.Sign{Fraction: ptr(0.4), Text: "cycle 12 of 30"},
+		Sign:       events.Sign{Fraction: ptr(0.4), Text: "cycle 12 of 30", NextBy: 7 * 3600},
 	}
 	for name, c := range map[string]struct {
 		after []events.Payload
 		want  []string
 		line  string
 	}{
-		"at work": {[]events.Payload{requested, dispatched, sign}, nil, "under way    e1 is dispatched; 40 %, cycle 12 of 30, 57 min 0 s ago (salt 1.00)"},
+		"at work": {[]events.Payload{requested, dispatched, sign}, nil, "under way    e1 is dispatched; 40 %, cycle 12 of 30, the next sign within 7 h 0 min, 57 min 0 s ago (salt 1.00)"},
 		"nothing": {nil, nil, "run          by hand: `suggest` gives the next experiment, and `tell EXPERIMENT` takes its result"},
 		"asked":   {[]events.Payload{requested}, nil, "under way    e1 is requested (salt 1.00)"},
 		"unknown": {[]events.Payload{requested, dispatched, unresolved},

@@ -5,16 +5,21 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// SignText writes the latest sign of life of a command under way: "40 %, cycle 12 of 30"; empty for
-// none.
+// SignText writes the latest sign of life of a command under way: "40 %, cycle 12 of 30, the next sign
+// within 7 h"; empty for none.
 func SignText(sign *campaign.Sign) string {
 	if sign == nil {
 		return ""
 	}
-	return cmp.Or(engine.SignText(sign.Sign), "at work")
+	text := cmp.Or(engine.SignText(sign.Sign), "at work")
+	if promised := sign.Promised(); promised > 0 {
+		text += ", the next sign within " + format.Duration(promised)
+	}
+	return text
 }
 
 func instrumentSignalled(_ events.Event, p *events.InstrumentSignalled) Entry {
