@@ -32,8 +32,9 @@ func (s *server) run(
 	s.jobs[e.command.ID] = j
 	s.working.Go(func() {
 		defer cancel()
-		o := s.perform(ctx, e.command, act, resumed)
-		o.Files = s.filesOf(e.command)
+		cmd := e.command
+		o := s.perform(ctx, cmd, s.signals(e), act, resumed)
+		o.Files = s.filesOf(cmd)
 		s.finish(j, o)
 	})
 	return j
@@ -72,7 +73,7 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 		line = []byte(fmt.Sprintf(`{"status":%q,"cause":%q}`, o.Status, o.Cause))
 	}
 	if o.Status != instruments.Unknown { // the lack of a line says that already
-		if err := e.append(line); err != nil {
+		if err := e.end(&o, line); err != nil {
 			// It is still reported: a result that was sent but not kept is
 			// better than a lost one.
 			text := fmt.Sprintf("the outcome of command %s cannot be kept in the ledger: %v",
@@ -88,7 +89,7 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 // perform waits for a slot and calls act, once. The error that act's error wraps decides its
 // meaning; a panic and any other error leave it unknown whether anything moved.
 func (s *server) perform(
-	ctx context.Context, cmd instruments.Command,
+	ctx context.Context, cmd instruments.Command, signal func(events.Sign),
 	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
 ) (o instruments.Outcome) {
 	calledOff := ctx.Done()
@@ -115,7 +116,7 @@ func (s *server) perform(
 	began := time.Now()
 	given := cmd
 	given.Parameters = maps.Clone(cmd.Parameters)
-	m, err := act(context.WithValue(ctx, signalling{}, func(sign events.Sign) { s.signal(cmd.ID, sign) }), given)
+	m, err := act(context.WithValue(ctx, signalling{}, signal), given)
 	switch {
 	case errors.Is(err, ErrNotPerformed):
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}

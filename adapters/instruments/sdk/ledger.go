@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -18,10 +19,11 @@ import (
 // ledger records the performed commands on disk: a directory with one file for each command.
 //
 // The file is created when the command is accepted, and holds one line of JSON, the command, and
-// later a second, the outcome. The process that performs it holds the lock on its file from before
-// the first line until after the second, so that a file tells everything: absent or empty, never
-// started; locked, being performed; two lines, finished; one line and no lock, begun by a process
-// that died. A line without its end was cut off by a crash and does not count.
+// later another, the outcome. Between them may be the device's own names of the run, the last of
+// which counts. The process that performs it holds the lock on its file from before the first line
+// until after the outcome, so that a file tells everything: absent or empty, never started; locked,
+// being performed; with an outcome, finished; without one and no lock, begun by a process that died.
+// A line without its end was cut off by a crash and does not count.
 type ledger struct {
 	dir    string
 	intake *os.File
@@ -85,7 +87,14 @@ type entry struct {
 	command instruments.Command
 	begun   bool // the command's line is complete
 	outcome *instruments.Outcome
-	size    int64 // of the complete lines
+
+	mu   sync.Mutex // held while a line is added
+	size int64      // of the complete lines
+}
+
+// handle is a line with the device's own name of the run.
+type handle struct {
+	Handle string `json:"handle"`
 }
 
 // claim writes a command into the ledger, durably, in one piece with its outcome where that is
@@ -170,8 +179,8 @@ func (l *ledger) read(id string) (*entry, error) {
 	return e, nil
 }
 
-// load reads the file anew. A first line of another command, or an unreadable outcome in the
-// second, is damage and not taken for “never started”: the pump might move twice.
+// load reads the file anew. A first line of another command, or a later one that is neither a name
+// nor an outcome, is damage and not taken for “never started”: the pump might move twice.
 func (e *entry) load(id string) error {
 	data, err := os.ReadFile(e.file.Name())
 	if err != nil {
@@ -188,15 +197,48 @@ func (e *entry) load(id string) error {
 		return fmt.Errorf("%s is damaged: its first line is not command %s", e.file.Name(), id)
 	}
 	e.begun, e.size = true, int64(len(first)+1)
-	second, _, ok := bytes.Cut(rest, []byte("\n"))
-	if !ok {
+	for {
+		line, more, ok := bytes.Cut(rest, []byte("\n"))
+		if !ok {
+			return nil
+		}
+		rest = more
+		e.size += int64(len(line) + 1)
+		var h handle
+		if json.Unmarshal(line, &h) == nil && h.Handle != "" {
+			e.command.Handle = h.Handle
+			continue
+		}
+		e.outcome = new(instruments.Outcome)
+		if err := json.Unmarshal(line, e.outcome); err != nil || e.outcome.Status == "" {
+			return fmt.Errorf("%s is damaged: a line of it is neither a handle nor an outcome", e.file.Name())
+		}
 		return nil
 	}
-	e.outcome = new(instruments.Outcome)
-	if err := json.Unmarshal(second, e.outcome); err != nil || e.outcome.Status == "" {
-		return fmt.Errorf("%s is damaged: its second line is not an outcome", e.file.Name())
+}
+
+// name keeps the device's own name of the run before anybody hears of it: a kill between the two
+// would lose it, and the run with it.
+func (e *entry) name(of string) error {
+	line, err := json.Marshal(handle{of})
+	if err != nil {
+		return err
 	}
-	return nil
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.outcome != nil || e.command.Handle == of {
+		return nil
+	}
+	e.command.Handle = of
+	return e.append(line)
+}
+
+// end keeps the outcome.
+func (e *entry) end(o *instruments.Outcome, line []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.outcome = o
+	return e.append(line)
 }
 
 // append writes a line after the complete ones, durably. What a crash left of an

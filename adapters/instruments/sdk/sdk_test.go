@@ -685,6 +685,7 @@ func TestStartWithoutTheLedger(t *testing.T) {
 func TestLedgerAfterADeath(t *testing.T) {
 	command := `{"id":"c/e1","campaign":"","experiment":"","parameters":{"salt":1},"replicate":0}` + "\n"
 	outcome := `{"status":"failed","cause":"a bubble"}` + "\n"
+	handle := `{"handle":"run 7"}` + "\n"
 	for _, test := range []struct {
 		name, content string
 		fate          string // empty: an error
@@ -698,6 +699,9 @@ func TestLedgerAfterADeath(t *testing.T) {
 		{"another command's file", strings.Replace(command, "e1", "e2", 1), "", 0},
 		{"damage is not a license to act", "x" + command, "", 0},
 		{"a damaged outcome is not an outcome", command + "x" + outcome, "", 0},
+		{"a handle is not an outcome", command + handle, "unknown", 0},
+		{"an outcome behind handles is final", command + handle + handle + outcome, "finished", 0},
+		{"half a handle does not count", command + handle[:9], "unknown", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := t.TempDir()

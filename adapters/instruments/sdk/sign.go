@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 	"github.com/campaignd/campaignd/events"
@@ -17,6 +18,19 @@ type signalling struct{}
 func Signal(ctx context.Context, sign events.Sign) {
 	if signal, ok := ctx.Value(signalling{}).(func(events.Sign)); ok {
 		signal(sign)
+	}
+}
+
+// signals returns the function that sends the signs of an entry's command.
+func (s *server) signals(e *entry) func(events.Sign) {
+	id := e.command.ID
+	return func(sign events.Sign) {
+		if sign.Handle != "" {
+			if err := e.name(sign.Handle); err != nil {
+				s.say(wire.Reply{Error: fmt.Sprintf("the handle of command %s cannot be kept in the ledger: %v", id, err)})
+			}
+		}
+		s.signal(id, sign)
 	}
 }
 

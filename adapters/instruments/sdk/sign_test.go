@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -55,6 +56,43 @@ type finder struct {
 func (f *finder) Resume(_ context.Context, cmd instruments.Command) (events.Measurement, error) {
 	f.handle = cmd.Handle
 	return conductivity(12)
+}
+
+// Law: a handle is in the ledger before anybody hears of it: a program that is killed in between finds
+// its run by it in its next life, though campaignd never had it. The last one counts, and the outcome
+// stands behind them.
+func TestHandleIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ledger")
+	file := filepath.Join(dir, "c%2Fe1.jsonl")
+	var kept [][]byte
+	s := serve(t, dir, &device{measure: func(ctx context.Context, _ instruments.Command) (events.Measurement, error) {
+		for _, handle := range []string{"run 7", "run 7", "", "run 8"} {
+			sdk.Signal(ctx, events.Sign{Handle: handle})
+			kept = append(kept, must.Get(os.ReadFile(file))(t))
+		}
+		return conductivity(10)
+	}})
+	s.send(`"op":"start","command":{"id":"c/e1","parameters":{"salt":1}}`)
+	for range 5 { // the answer to start, and four signs
+		s.next()
+	}
+	if status, _ := s.outcome("c/e1"); status != "measured" {
+		t.Errorf("it is %s", status)
+	}
+	s.end()
+	if a, b := string(kept[0]), string(kept[2]); a != b || !strings.HasSuffix(a, `{"handle":"run 7"}`+"\n") {
+		t.Errorf("the ledger holds\n%sand later\n%s", a, b)
+	}
+	for n, want := range map[int]string{0: "run 7", 3: "run 8"} {
+		must.Do(t, os.WriteFile(file, kept[n], 0o600)) // it was killed then
+		f := &finder{device: &device{measure: quick}}
+		s := serve(t, dir, f)
+		s.ask(`"op":"await","command":{"id":"c/e1","parameters":{"salt":1}}`)
+		s.end()
+		if f.handle != want {
+			t.Errorf("it is found by %q, want %q", f.handle, want)
+		}
+	}
 }
 
 // Law: a command whose handle is known has begun, whatever the ledger says: where the ledger is
