@@ -82,6 +82,7 @@ func TestRemediesAreCommands(t *testing.T) {
 		problem.LogIn:         {problem.Remedy{}, ""},
 		problem.Confirm:       {problem.Remedy{}, ""},
 		problem.Trail:         {problem.Remedy{}, " with `campaignd account trail`"},
+		problem.Count:         {problem.Remedy{Subject: "tips"}, " with `campaignd stock 'my lab.campaign' tips WHAT`"},
 		problem.AddAccount:    {problem.Remedy{}, " with `campaignd account add NAME --role ROLE`"},
 		problem.ChangeAccount: {problem.Remedy{Subject: "bob"}, " with `campaignd account change bob --answers-as EXPERT`"},
 		problem.Grant: {

@@ -202,6 +202,7 @@ func lasting(text string) string {
 		{`(campaigns run at once \(default )\d+`, "${1}N"},
 		{`\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)?`, "TIME"},
 		{`\b\d\d:\d\d(:\d\d)?\b`, "CLOCK"},
+		{`until \d{4}-\d\d-\d\d CLOCK`, "until CLOCK"}, // in the evening it is tomorrow
 		{`campaignd_[0-9A-Za-z]{43}`, "TOKEN"},
 		{`v0\.3\.0-dev\+[0-9A-Za-z.-]+`, "VERSION"},
 		{`go1\.\d+(\.\d+)?\b`, "GO"},

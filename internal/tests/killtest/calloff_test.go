@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,6 +43,31 @@ var drivers = map[string]func(t *testing.T, folder string) any{
 		return map[string]any{"table": map[string]any{"file": "rows.csv"}}
 	},
 	"manual": func(*testing.T, string) any { return "manual" },
+	"folder": func(t *testing.T, folder string) any {
+		for _, name := range []string{"requests", "results"} {
+			if err := os.MkdirAll(filepath.Join(folder, "orders", name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return map[string]any{"folder": map[string]any{
+			"device": map[string]any{"name": "mixer", "identity": "M2", "capacity": 2},
+			"folder": "orders", "takes_away": true, "every": "20ms",
+			"result": map[string]any{"id": "/order", "quantities": map[string]any{"value": map[string]any{"at": "/value"}}},
+		}}
+	},
+	"http": func(t *testing.T, _ string) any {
+		url := mixer(t) + "/runs"
+		return map[string]any{"http": map[string]any{
+			"device": map[string]any{"name": "mixer", "identity": "M2", "capacity": 2},
+			"start":  map[string]any{"url": url, "body": map[string]any{"key": "{id}"}, "handle": "/key"},
+			"find":   map[string]any{"url": url + "?key={id}", "handle": "/key"},
+			"poll": map[string]any{"url": url + "?key={handle}", "every": "20ms", "state": map[string]any{
+				"at": "/state", "running": []string{"mixing"}, "measured": []string{"done"}, "failed": []string{"stopped"},
+			}},
+			"result": map[string]any{"quantities": map[string]any{"value": map[string]any{"at": "/value"}}},
+			"cancel": map[string]any{"url": url + "?key={handle}"},
+		}}
+	},
 	"process": func(t *testing.T, folder string) any {
 		bench := filepath.Join(folder, "bench")
 		if err := os.MkdirAll(filepath.Join(bench, livesName), 0o700); err != nil {
@@ -54,6 +81,34 @@ var drivers = map[string]func(t *testing.T, folder string) any{
 		}
 		return map[string]any{"process": cfg}
 	},
+}
+
+// mixer is a device behind HTTP that works on each run until it is stopped, and outlives campaignd.
+func mixer(t *testing.T) (url string) {
+	var mu sync.Mutex
+	runs := make(map[string]string)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		run := struct {
+			Key   string `json:"key"`
+			State string `json:"state"`
+		}{Key: r.URL.Query().Get("key")}
+		switch r.Method {
+		case http.MethodPost:
+			_ = json.NewDecoder(r.Body).Decode(&run)
+			runs[run.Key] = "mixing"
+		case http.MethodDelete:
+			runs[run.Key] = "stopped"
+		}
+		if run.State = runs[run.Key]; run.State == "" {
+			w.WriteHeader(http.StatusNotFound)
+			return
+		}
+		_ = json.NewEncoder(w).Encode(run)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
 }
 
 // listener is an instrument that writes down which commands it is told are off. It is at work
