@@ -69,6 +69,7 @@ func TestEditorShowsEveryExample(t *testing.T) {
 			const {tree} = await hands.check(source);
 			for (const [path, value] of hands.leaves(tree)) {
 				const input = hands.input(path);
+				if (!input && path.includes("body")) continue; // what a device is sent is written in the file
 				if (!input) { if (value !== null) wrong.push(path.join(".") + " has no field"); continue; }
 				const says = input.matches("select") ? input.selectedOptions[0].textContent : input.value;
 				if (says.trim() !== hands.shown(value).trim()) wrong.push(path.join(".") + " shows " + says);
