@@ -96,7 +96,7 @@ class Server:
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.dup2(2, 1)
-        sys.stdout = sys.stderr = Remarks(sys.stderr)  # type: ignore[assignment]
+        sys.stdout = sys.stderr = Remarks(sys.stderr)
         # A thread reads, since a signal cannot end a read, and must not end what stands in the ledger half-way.
         lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         for number in (signal.SIGTERM, signal.SIGINT):

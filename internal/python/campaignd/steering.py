@@ -249,7 +249,8 @@ class Steering:
         """Say what there is of a stock: the labels that are there ("A1-H12", or "none"), or the
         amount with its unit ("1800 mL"; a number alone is in the stock's unit)."""
         said = {"stock": stock, "lot": lot or None, "reason": reason or None}
-        units = {s["name"]: s.get("unit", "") for s in self.status().get("stocks", [])}
+        status = self.client._json("GET", self._path)
+        units = {s["name"]: s.get("unit", "") for s in status.get("stocks", [])}
         if not units.get(stock):
             return self._record("stocks", labels=what, **said)
         amount = what if isinstance(what, str) else f"{float(what)!r} {units[stock]}"
