@@ -161,15 +161,15 @@ func TestOvertakenByAnything(t *testing.T) {
 			ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond) // one decision is made before anything else
 			defer cancel()
 			_, _ = r.Submit(ctx, request)
-			if request.Pause == nil {
-				return
-			}
-			// A pause that nobody waited for any longer may be recorded all the same, once the
-			// loop is free.
-			resumed.Go(func() {
-				_, _ = r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: new(events.CampaignResumed)})
-			})
 		})
+		// Requests pause the campaign, and so do four of them in a row that take results away.
+		r.Observe = func(core *engine.Core, _ engine.Wait) {
+			if core.State().Status == campaign.Paused {
+				resumed.Go(func() {
+					_, _ = r.Submit(t.Context(), engine.Request{Actor: "person:eve", Resume: new(events.CampaignResumed)})
+				})
+			}
+		}
 		must.Do(rt, r.Run(t.Context()))
 		resumed.Wait()
 		if problem := unsound(t, log, r.Core()); problem != "" {
