@@ -2,34 +2,21 @@ package folder
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/adapters/instruments/remote"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 // Name of the driver in a campaign file.
 const Name = "folder"
 
 // Driver is the program's row for this instrument.
-var Driver = instruments.Driver{
-	Name:     Name,
-	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(
-		_ context.Context, def definition.Campaign, env instruments.Environment,
-	) (instruments.Instrument, error) {
-		settings, err := definition.SettingsOf[Settings](def.Driver())
-		if err != nil {
-			return nil, err
-		}
-		return New(settings, def, env)
-	},
-}
+var Driver = remote.Driver(Name, New)
 
 // Settings of a device that reads requests from a folder, and writes results into another
 // (docs/bridges.md). Both have the command's identifier in their names: campaign/7XKQ2/e1 is
@@ -189,17 +176,9 @@ func (s *Settings) Words(*definition.Campaign) string {
 
 // Remarks implements definition.Remarkable.
 func (s *Settings) Remarks(folder string, here definition.Path) []string {
-	d := device{Settings: *s, root: rooted(folder, s.Folder)}
+	d := device{Settings: *s, root: input.Path(folder, s.Folder)}
 	if err := d.there(); err != nil {
 		return []string{fmt.Sprintf("%s: %v", here.To("folder"), err)}
 	}
 	return nil
-}
-
-// rooted is a path that is relative to a folder.
-func rooted(folder, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(folder, path)
 }

@@ -29,9 +29,9 @@ import (
 
 // New returns the instrument of a campaign. Nothing is written yet.
 func New(s Settings, def definition.Campaign, env instruments.Environment) (*remote.Instrument, error) {
-	d := &device{Settings: s, def: def, root: rooted(env.Folder, s.Folder), seen: make(map[string]seen)}
+	d := &device{Settings: s, def: def, root: input.Path(env.Folder, s.Folder), seen: make(map[string]seen)}
 	return remote.New(d, remote.Options{
-		Ledger: rooted(d.root, cmp.Or(s.Ledger, "ledger")), Durable: s.Durable, Every: time.Duration(s.Every),
+		Ledger: input.Path(d.root, cmp.Or(s.Ledger, "ledger")), Durable: s.Durable, Every: time.Duration(s.Every),
 		Folder: d.in(s.Results), Store: env.Store, Logf: env.Logf,
 	})
 }

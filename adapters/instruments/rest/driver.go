@@ -2,13 +2,11 @@ package rest
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -24,19 +22,7 @@ import (
 const Name = "http"
 
 // Driver is the program's row for this instrument.
-var Driver = instruments.Driver{
-	Name:     Name,
-	Settings: func() definition.Settings { return new(Settings) },
-	Open: func(
-		_ context.Context, def definition.Campaign, env instruments.Environment,
-	) (instruments.Instrument, error) {
-		settings, err := definition.SettingsOf[Settings](def.Driver())
-		if err != nil {
-			return nil, err
-		}
-		return New(settings, def, env)
-	},
-}
+var Driver = remote.Driver(Name, New)
 
 // Settings of a device behind a REST interface (docs/bridges.md). Addresses and bodies may hold parts
 // of the command: {id}, {name} (the identifier without slashes), {handle}, {parameters.NAME} and the
@@ -250,12 +236,4 @@ func (s *Settings) CheckFiles(folder string, here definition.Path) []definition.
 		return []definition.Fault{{At: here.To("ca"), Problem: err.Error(), Remedy: "name a file with certificates in PEM; the path is relative to the campaign file"}}
 	}
 	return nil
-}
-
-// rooted is a path that is relative to a folder.
-func rooted(folder, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(folder, path)
 }

@@ -31,6 +31,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/internal/program"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 // maxBody is how large an answer may be.
@@ -66,7 +67,7 @@ func New(s Settings, def definition.Campaign, env instruments.Environment) (*rem
 	}
 	d.client, d.starter = client(false), client(true)
 	return remote.New(d, remote.Options{
-		Ledger: rooted(env.Folder, s.Ledger), Durable: s.Durable, Every: time.Duration(s.Poll.Every),
+		Ledger: input.Path(env.Folder, s.Ledger), Durable: s.Durable, Every: time.Duration(s.Poll.Every),
 		Signals: s.Start.Handle != "", Logf: env.Logf,
 	})
 }
@@ -76,7 +77,7 @@ func (s *Settings) roots(folder string) (*x509.CertPool, error) {
 	if s.CA == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(rooted(folder, s.CA))
+	text, err := os.ReadFile(input.Path(folder, s.CA))
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 // Name of the driver in a campaign file.
@@ -137,9 +138,7 @@ func CheckFile(folder, file string, here definition.Path) []definition.Fault {
 	if file == "" {
 		return nil
 	}
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(folder, file)
-	}
+	file = input.Path(folder, file)
 	fault := definition.Fault{At: here}
 	info, err := os.Stat(file)
 	switch {

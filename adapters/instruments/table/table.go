@@ -91,10 +91,7 @@ const MaxSize = 64 << 20
 // six bytes of the file's hash: a log then shows whether two runs replayed the
 // same rows.
 func New(cfg Settings, def definition.Campaign, baseDir string) (*Instrument, error) {
-	path := cfg.File
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(baseDir, path)
-	}
+	path := input.Path(baseDir, cfg.File)
 	data, err := input.Read(path, MaxSize)
 	if err != nil {
 		return nil, fmt.Errorf("the table: %w", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/input"
 	"github.com/campaignd/campaignd/internal/ground/plaintext"
 )
 
@@ -98,7 +99,7 @@ func digestOf(h *Host) string {
 	sum := sha256.New()
 	for _, arg := range h.Argv {
 		fmt.Fprintf(sum, "%d %s\n", len(arg), filepath.Base(arg))
-		file, err := os.Open(within(h.Dir, arg))
+		file, err := os.Open(input.Path(h.Dir, arg))
 		if err != nil {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/input"
 )
 
 // Host is how a program is run. Its fields are not changed once it runs.
@@ -65,7 +66,7 @@ func NewHost(
 	}
 	dir := baseDir
 	if of.Dir != "" {
-		dir = within(baseDir, of.Dir)
+		dir = input.Path(baseDir, of.Dir)
 	}
 	if info, err := os.Stat(dir); err != nil {
 		return Host{}, fmt.Errorf("working directory: %w", err)
@@ -74,7 +75,7 @@ func NewHost(
 	}
 	program := of.Command[0]
 	if strings.ContainsRune(program, '/') || strings.ContainsRune(program, filepath.Separator) {
-		program = within(baseDir, program)
+		program = input.Path(baseDir, program)
 	}
 	if program, err = exec.LookPath(program); err != nil {
 		return Host{}, fmt.Errorf(
@@ -96,14 +97,6 @@ func NewHost(
 		Argv: append([]string{program}, of.Command[1:]...), Dir: dir, Env: env,
 		ReplyWithin: replyWithin, Logf: logf, Pauses: defaultPauses,
 	}, nil
-}
-
-// within is a path that is relative to a folder.
-func within(base, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(base, path)
 }
 
 // Name names the program in messages.
@@ -142,9 +135,9 @@ func Remarks(of definition.Program, folder string, here definition.Path, tries s
 	if len(of.Command) == 0 {
 		return nil
 	}
-	dir := within(folder, of.Dir)
+	dir := input.Path(folder, of.Dir)
 	missing := func(file string) bool {
-		_, err := os.Stat(within(dir, file))
+		_, err := os.Stat(input.Path(dir, file))
 		return err != nil
 	}
 	var remarks []string

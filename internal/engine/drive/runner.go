@@ -439,13 +439,13 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 // next run forgets it.
 func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
 	s := r.core.State()
-	command := engine.CommandID(s, x.ID)
-	if err := r.device.use(x.ID, command); err != nil {
+	d := r.device.description
+	dispatched := engine.Dispatched(s, x, d)
+	if err := r.device.use(x.ID, dispatched.Command); err != nil {
 		r.device.lose(err.Error())
 		return nil
 	}
-	d := r.device.description
-	if err := r.append(ctx, "engine", x.LastEvent, engine.Dispatched(s, x, d)); err != nil {
+	if err := r.append(ctx, "engine", x.LastEvent, dispatched); err != nil {
 		return err
 	}
 	x = s.Experiment(x.ID)

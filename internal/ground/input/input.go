@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // Error is the reason why a file is not read.
@@ -16,6 +17,14 @@ type Error struct {
 }
 
 func (e *Error) Error() string { return e.Path + " " + e.Problem }
+
+// Path is a path that a file names, which is relative to a folder, mostly the file's own.
+func Path(folder, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(folder, path)
+}
 
 // Read returns the contents of a regular file of at most the given number of
 // bytes. If the file is larger or not a regular one, the error is an *[Error];

@@ -60,9 +60,6 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 	if def == nil {
 		def = &definition.Campaign{Name: e.Campaign}
 	}
-	if _, amended := payload.(*events.CampaignAmended); amended {
-		p.stocks(s, e, payload) // by the definition that was in force
-	}
 	switch payload := payload.(type) {
 	case *events.CampaignAmended:
 		s.Definition = &payload.Definition
@@ -103,7 +100,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 		p.experiment(def, s, e, payload)
 	}
 	if !ends(payload) {
-		p.stocks(s, e, payload)
+		p.stocks(s, def, e, payload)
 	}
 	// The memory of an ended campaign shrinks to its sequence, which identifies events that are
 	// read again: a lab has many more ended campaigns than running ones.

@@ -4,27 +4,23 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // stocks tells once that a stock comes to an end, and once that an experiment waits for it. A count
-// ends either.
-func (p *Planner) stocks(s *stream, e events.Event, payload events.Payload) {
-	state := campaign.State{Definition: s.Definition, Stocks: slices.Clone(s.Stocks)}
-	if d, defined := payload.(*events.CampaignDefined); defined {
-		state = campaign.State{Definition: &d.Definition}
-	}
-	if state.Definition == nil {
+// ends either. def is the definition that was in force before the event.
+func (p *Planner) stocks(s *stream, def *definition.Campaign, e events.Event, payload events.Payload) {
+	state := campaign.State{Definition: def, Stocks: slices.Clone(s.Stocks)}
+	state.ApplyStocks(e, payload)
+	if s.Stocks == nil && state.Stocks == nil {
 		return
 	}
-	state.ApplyStocks(e, payload)
 	s.Stocks = state.Stocks
 	switch x := payload.(type) {
 	case *events.ExperimentRequested:
-		if len(s.Stocks) > 0 {
-			s.Undrawn = append(s.Undrawn, x.Experiment)
-		}
+		s.Undrawn = append(s.Undrawn, x.Experiment)
 	default: // a dispatched one has drawn, one with an outcome needs nothing
 		s.Undrawn = slices.DeleteFunc(s.Undrawn, func(id string) bool {
 			_, dispatched := payload.(*events.ExperimentDispatched)

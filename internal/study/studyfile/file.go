@@ -237,10 +237,7 @@ func (f *File) NewError(faults []yamltree.Fault) *yamltree.Error {
 
 // Resolve returns a path of the study relative to the current folder.
 func (f *File) Resolve(path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(filepath.Dir(f.Path), path)
+	return input.Path(filepath.Dir(f.Path), path)
 }
 
 // study reads the keys of the file and reports those that are missing, unless
