@@ -68,6 +68,18 @@ type Campaign struct {
 	// Instrument that measures. Absent where policy.duel is set: the experts'
 	// comparisons are the objective, and nothing is measured.
 	Instrument Instrument `json:"instrument,omitzero"`
+	// Instruments take its place where an experiment needs several, by the names that the
+	// procedure uses.
+	Instruments map[string]Instrument `json:"instruments,omitempty"`
+	// Procedure is what is done for each experiment, in stages. In a campaign file a mapping, in
+	// the order in which it is written. Absent: one act, at the instrument.
+	Procedure []Stage `json:"procedure,omitempty" jsonschema:"maxItems=64"`
+	// Batch says which experiments go through the procedure together.
+	Batch Batch `json:"batch,omitzero"`
+	// Places are what only so many batches can occupy at once, an oven or a press, in the order in
+	// which they may be held: a batch that holds one waits for later ones alone. They are the
+	// lab's, where a lab runs the campaign.
+	Places []Place `json:"places,omitempty" jsonschema:"maxItems=64"`
 	// Stocks are what commands to the instrument use up, by name: how much of each,
 	// instrument.draws says.
 	Stocks map[string]Stock `json:"stocks,omitempty"`

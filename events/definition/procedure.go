@@ -1,0 +1,100 @@
+package definition
+
+import (
+	"maps"
+	"slices"
+)
+
+// Stage is a step of the procedure that experiments go through: one act at one instrument.
+type Stage struct {
+	// Name of the stage, unique in the procedure.
+	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z_][A-Za-z0-9_-]*$,maxLength=64"`
+	// On is the instrument that performs it, one of the campaign's instruments.
+	On string `json:"on" jsonschema:"required"`
+	// Together is set where one act serves the whole batch: a plate that is loaded. Else each
+	// experiment has an act of its own.
+	Together bool `json:"together,omitempty"`
+	// After are the stages that must have been done before, with the time that has to pass.
+	After []Edge `json:"after,omitempty"`
+	// Holds is the place that the batch occupies from this act on, Frees the one that it leaves.
+	Holds string `json:"holds,omitempty"`
+	Frees string `json:"frees,omitempty"`
+	// Draws says how much an experiment uses up, by stock: see [Instrument.Draws].
+	Draws map[string]Draw `json:"draws,omitempty"`
+	// Gives are the quantities that it measures.
+	Gives []string `json:"gives,omitempty"`
+	// Repeatable is set where an act that failed, or whose fate is unknown, may be made again
+	// without harm; Tries is how often at most. Default 1.
+	Repeatable bool `json:"repeatable,omitempty"`
+	Tries      int  `json:"tries,omitempty" jsonschema:"minimum=1,maximum=100"`
+	// Always is set where it is performed for each batch, also where its experiments have failed:
+	// cleaning.
+	Always bool `json:"always,omitempty"`
+	// Parameters are those that the instrument is sent. Absent: all.
+	Parameters []string `json:"parameters,omitempty"`
+	// Set are further settings that the instrument is sent, the same for each experiment.
+	Set Point `json:"set,omitempty"`
+}
+
+// Place is something that matter occupies over several acts.
+type Place struct {
+	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z_][A-Za-z0-9_-]*$,maxLength=64"`
+	// Room is how many batches it has room for. Default 1.
+	Room int `json:"room,omitempty" jsonschema:"minimum=1,maximum=384"`
+}
+
+// Edge is the order of two stages: a stage comes after another, so long after its end.
+type Edge struct {
+	// Stage that comes before.
+	Stage string `json:"stage" jsonschema:"required"`
+	// From is the time that has to pass since its end.
+	From Duration `json:"from,omitempty"`
+	// Until is the time after which it is too late. Absent: it never is.
+	Until Duration `json:"until,omitempty"`
+}
+
+// Batch says which experiments go through the procedure together.
+type Batch struct {
+	// Of is how many they are. Default 1.
+	Of int `json:"of,omitempty" jsonschema:"minimum=1,maximum=384"`
+	// AtLeast is how many suffice once Within has passed since the last of them was requested.
+	AtLeast int      `json:"at_least,omitempty" jsonschema:"minimum=1"`
+	Within  Duration `json:"within,omitempty"`
+}
+
+// Size is how many experiments go through the procedure together.
+func (b Batch) Size() int { return max(1, b.Of) }
+
+// IsZero reports whether nothing is said about batches.
+func (b Batch) IsZero() bool { return b == Batch{} }
+
+// Tried is how often an act of the stage may be made for an experiment.
+func (s *Stage) Tried() int { return max(1, s.Tries) }
+
+// Stage returns the stage of a name, nil without one.
+func (c *Campaign) Stage(name string) *Stage {
+	i := slices.IndexFunc(c.Procedure, func(s Stage) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Procedure[i]
+}
+
+// Resources are the names of the instruments that the campaign's experiments need, in order: of a
+// campaign without a procedure the one instrument, which has no name.
+func (c *Campaign) Resources() []string {
+	if len(c.Procedure) == 0 {
+		return []string{""}
+	}
+	return slices.Sorted(maps.Keys(c.Instruments))
+}
+
+// For is the definition as it is for one of its instruments, which takes the place of the only one.
+func (c *Campaign) For(resource string) *Campaign {
+	if resource == "" {
+		return c
+	}
+	own := *c
+	own.Instrument = c.Instruments[resource]
+	return &own
+}
