@@ -110,8 +110,10 @@ type RecoveryDone struct {
 
 // RecoveredCommand is the fate of one command after a restart.
 type RecoveredCommand struct {
-	Experiment string `json:"experiment"`
-	Command    string `json:"command"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act     string `json:"act,omitempty"`
+	Command string `json:"command"`
 	// Fate as reported by the instrument: "running", "finished", "unknown", "not started".
 	Fate string `json:"fate"`
 }
@@ -142,7 +144,10 @@ func (p CampaignAmended) SchemaVersion() int { return versionOf(&p.Definition) }
 
 // versionOf is the version of a payload with a definition.
 func versionOf(def *definition.Campaign) int {
-	if len(def.Stocks) > 0 {
+	switch {
+	case len(def.Procedure) > 0:
+		return 4
+	case len(def.Stocks) > 0:
 		return 3
 	}
 	return 2

@@ -1,11 +1,15 @@
 package events
 
+import "cmp"
+
 // CancellationOrdered says that a command is to be called off: its instrument
 // shall never begin it any more, and stop it where it can. It is durable before
 // the instrument hears of it, and holds until [CancellationAnswered] or an outcome.
 type CancellationOrdered struct {
-	Experiment string `json:"experiment"`
-	Command    string `json:"command"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act     string `json:"act,omitempty"`
+	Command string `json:"command"`
 	// Repeat is the experiment that was requested in the place of this one,
 	// since a person said that it was not performed. It is withdrawn if the
 	// instrument then says that it was.
@@ -28,9 +32,11 @@ const (
 // CancellationAnswered says that a command that was called off cannot begin any
 // more. It says nothing of whether it had begun before.
 type CancellationAnswered struct {
-	Experiment string `json:"experiment"`
-	Command    string `json:"command"`
-	By         Voided `json:"by"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act     string `json:"act,omitempty"`
+	Command string `json:"command"`
+	By      Voided `json:"by"`
 	// Instrument is the one that was called; empty where a person answers.
 	Instrument string `json:"instrument,omitempty"`
 	// Fate is the instrument's word on the command, asked once more after it had
@@ -44,7 +50,9 @@ type CancellationAnswered struct {
 // start was given up, or a person had settled the experiment. It changes no
 // result.
 type InstrumentAnswered struct {
-	Experiment string `json:"experiment"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act        string `json:"act,omitempty"`
 	Command    string `json:"command"`
 	Instrument string `json:"instrument"`
 	// Answer is "started", where the instrument confirms the start, or the
@@ -64,6 +72,6 @@ func (p CancellationAnswered) CommandID() string { return p.Command }
 func (p InstrumentAnswered) CommandID() string   { return p.Command }
 
 // Subject implements Payload.
-func (p CancellationOrdered) Subject() string  { return p.Experiment }
-func (p CancellationAnswered) Subject() string { return p.Experiment }
-func (p InstrumentAnswered) Subject() string   { return p.Experiment }
+func (p CancellationOrdered) Subject() string  { return cmp.Or(p.Experiment, p.Act) }
+func (p CancellationAnswered) Subject() string { return cmp.Or(p.Experiment, p.Act) }
+func (p InstrumentAnswered) Subject() string   { return cmp.Or(p.Experiment, p.Act) }

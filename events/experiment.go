@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -409,7 +410,9 @@ type ExperimentCorrected struct {
 // InstrumentStalled says that an instrument has been silent for longer than the
 // campaign allows.
 type InstrumentStalled struct {
-	Experiment string `json:"experiment"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act        string `json:"act,omitempty"`
 	Command    string `json:"command"`
 	Instrument string `json:"instrument"`
 	// Waited is how long, in seconds.
@@ -467,4 +470,4 @@ func (p RegionExcluded) Subject() string       { return p.Exclusion }
 func (p RegionAllowed) Subject() string        { return p.Exclusion }
 func (MeasurementsJudged) Subject() string     { return "" }
 func (p MeasurementFlagged) Subject() string   { return p.Experiment }
-func (p InstrumentStalled) Subject() string    { return p.Experiment }
+func (p InstrumentStalled) Subject() string    { return cmp.Or(p.Experiment, p.Act) }

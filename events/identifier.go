@@ -11,6 +11,8 @@ const (
 	decisionLetter   = 'd'
 	exclusionLetter  = 'n'
 	fileLetter       = 'f'
+	actLetter        = 'a'
+	batchLetter      = 'b'
 )
 
 // ExperimentID returns the identifier of a campaign's n-th experiment, n from
@@ -32,6 +34,12 @@ func ExclusionID(n int) string { return identifier(exclusionLetter, n) }
 // FileID returns the identifier of a campaign's n-th file, n from 1: "f3".
 func FileID(n int) string { return identifier(fileLetter, n) }
 
+// ActID returns the identifier of a campaign's n-th act, n from 1: "a12".
+func ActID(n int) string { return identifier(actLetter, n) }
+
+// BatchID returns the identifier of a campaign's n-th batch, n from 1: "b3".
+func BatchID(n int) string { return identifier(batchLetter, n) }
+
 func identifier(letter byte, n int) string { return string(letter) + strconv.Itoa(n) }
 
 // ExperimentNumber returns n of [ExperimentID], 0 for any other text.
@@ -48,6 +56,12 @@ func ExclusionNumber(id string) int { return numberOf(exclusionLetter, id) }
 
 // FileNumber returns n of [FileID], 0 for any other text.
 func FileNumber(id string) int { return numberOf(fileLetter, id) }
+
+// ActNumber returns n of [ActID], 0 for any other text.
+func ActNumber(id string) int { return numberOf(actLetter, id) }
+
+// BatchNumber returns n of [BatchID], 0 for any other text.
+func BatchNumber(id string) int { return numberOf(batchLetter, id) }
 
 // numberOf is the one reader of identifiers. It rejects text that merely begins like an identifier,
 // or writes its number in another way: two texts never name the same thing.

@@ -49,6 +49,14 @@ const (
 	KindExperimentCorrected  Kind = "experiment.corrected"
 	KindExperimentDeferred   Kind = "experiment.deferred"
 
+	KindBatchPlanned  Kind = "batch.planned"
+	KindBatchEnded    Kind = "batch.ended"
+	KindActDispatched Kind = "act.dispatched"
+	KindActAccepted   Kind = "act.accepted"
+	KindActEnded      Kind = "act.ended"
+	KindActUnresolved Kind = "act.unresolved"
+	KindActResolved   Kind = "act.resolved"
+
 	KindCancellationOrdered  Kind = "cancellation.ordered"
 	KindCancellationAnswered Kind = "cancellation.answered"
 	KindInstrumentAnswered   Kind = "instrument.answered"
@@ -193,10 +201,11 @@ func typeOf(payload Payload) reflect.Type {
 // than programs of 0.1.0 know: they passed over the rest, and went on by rules
 // of their own, which no later program can audit. They refuse version 2. All of
 // its fields were in version 1 before. Definitions with stocks are of version 3:
-// an earlier program would dispatch without drawing from them.
+// an earlier program would dispatch without drawing from them. Definitions with a
+// procedure are of version 4: an earlier program would find no instrument.
 var campaigns = NewVocabulary(
-	RowOf[CampaignDefined](KindCampaignDefined, 3),
-	RowOf[CampaignAmended](KindCampaignAmended, 3),
+	RowOf[CampaignDefined](KindCampaignDefined, 4),
+	RowOf[CampaignAmended](KindCampaignAmended, 4),
 	RowOf[CampaignPaused](KindCampaignPaused, 1),
 	RowOf[CampaignResumed](KindCampaignResumed, 1),
 	RowOf[CampaignStopped](KindCampaignStopped, 1),
@@ -225,6 +234,13 @@ var campaigns = NewVocabulary(
 	RowOf[ExperimentInfeasible](KindExperimentInfeasible, 1),
 	RowOf[ExperimentDeferred](KindExperimentDeferred, 1),
 	RowOf[ExperimentCorrected](KindExperimentCorrected, 2),
+	RowOf[BatchPlanned](KindBatchPlanned, 1),
+	RowOf[BatchEnded](KindBatchEnded, 1),
+	RowOf[ActDispatched](KindActDispatched, 1),
+	RowOf[ActAccepted](KindActAccepted, 1),
+	RowOf[ActEnded](KindActEnded, 1),
+	RowOf[ActUnresolved](KindActUnresolved, 1),
+	RowOf[ActResolved](KindActResolved, 1),
 	RowOf[CancellationOrdered](KindCancellationOrdered, 1),
 	RowOf[CancellationAnswered](KindCancellationAnswered, 1),
 	RowOf[InstrumentAnswered](KindInstrumentAnswered, 1),

@@ -1,12 +1,17 @@
 package events
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // InstrumentSignalled is a sign of life of an instrument that is at work on a command. Only signs
 // that tell something new are recorded: the first, a handle, and whatever moves the time at which
 // the instrument counts as silent by a minute or more.
 type InstrumentSignalled struct {
-	Experiment string `json:"experiment"`
+	Experiment string `json:"experiment,omitempty"`
+	// Act is that of a campaign with a procedure; then no experiment is named.
+	Act        string `json:"act,omitempty"`
 	Command    string `json:"command"`
 	Instrument string `json:"instrument"`
 	Sign
@@ -34,4 +39,4 @@ func (s Sign) Promised() time.Duration { return time.Duration(s.NextBy * float64
 func (p InstrumentSignalled) CommandID() string { return p.Command }
 
 // Subject implements [Payload].
-func (p InstrumentSignalled) Subject() string { return p.Experiment }
+func (p InstrumentSignalled) Subject() string { return cmp.Or(p.Experiment, p.Act) }

@@ -98,3 +98,13 @@ func (c *Campaign) For(resource string) *Campaign {
 	own.Instrument = c.Instruments[resource]
 	return &own
 }
+
+// Room is how many batches a place has room for.
+func (c *Campaign) Room(place string) int {
+	for _, p := range c.Places {
+		if p.Name == place {
+			return max(1, p.Room)
+		}
+	}
+	return 1
+}

@@ -70,14 +70,20 @@ func uncommanded(x *Experiment) (problem string) {
 
 // callOff folds the order to call a command off.
 func callOff(_ *State, x *Experiment, e events.Event, p *events.CancellationOrdered) {
+	x.Command.CallOff = ordered(x.Command.CallOff, e, p, !x.Status.Open())
+}
+
+// ordered is the order to call a command off, after an earlier one if there was any; settled is set
+// where a person had said before what became of it.
+func ordered(before *CallOff, e events.Event, p *events.CancellationOrdered, settled bool) *CallOff {
 	order := CallOff{
 		Order: e.ID, By: e.Actor, At: e.Time, Reason: p.Reason, EndProgram: p.EndProgram, Repeat: p.Repeat,
-		Settled: !x.Status.Open(),
+		Settled: settled,
 	}
-	if x.Command.CallOff != nil && order.Repeat == "" {
-		order.Repeat = x.Command.CallOff.Repeat
+	if before != nil && order.Repeat == "" {
+		order.Repeat = before.Repeat
 	}
-	x.Command.CallOff = &order
+	return &order
 }
 
 // answerable checks the word that a command is void.
@@ -92,33 +98,44 @@ func answerable(_ *State, x *Experiment, p *events.CancellationAnswered) (proble
 // done meanwhile overtakes a person's word that it was not performed: its
 // outcome is awaited again.
 func void(_ *State, x *Experiment, e events.Event, p *events.CancellationAnswered) {
-	answered := CallOff{
-		Order: e.ID, By: e.Actor, At: e.Time, Reason: p.Reason, Settled: !x.Status.Open(),
-	}
-	if x.Command.CallOff != nil {
-		answered = *x.Command.CallOff // the value of before is shared with clones
-	}
-	answered.Voided = p.By
-	answered.Fate = p.Fate
-	acted := p.Acted() || answered.Performed
-	if acted && (x.Status == Unresolved || x.Status == Cancelled) {
-		answered.Overtaken = x.Status == Cancelled
+	x.Command.CallOff = answered(x.Command.CallOff, e, p, !x.Status.Open())
+	if x.Command.CallOff.acted(p) && (x.Status == Unresolved || x.Status == Cancelled) {
+		x.Command.CallOff.Overtaken = x.Status == Cancelled
 		x.Command.Fate = Begun
 		x.Cause = ""
 		x.Source = ""
 		x.EndedAt = time.Time{}
 		x.Command.RecalledAt = e.Time
 	}
-	x.Command.CallOff = &answered
+}
+
+// answered is an order to call a command off with its answer, or the answer of a person to none.
+func answered(before *CallOff, e events.Event, p *events.CancellationAnswered, settled bool) *CallOff {
+	order := CallOff{Order: e.ID, By: e.Actor, At: e.Time, Reason: p.Reason, Settled: settled}
+	if before != nil {
+		order = *before // the value of before is shared with clones
+	}
+	order.Voided = p.By
+	order.Fate = p.Fate
+	return &order
+}
+
+// acted reports whether the instrument has said, with its answer or before, that it performed the
+// command.
+func (o *CallOff) acted(p *events.CancellationAnswered) bool { return p.Acted() || o.Performed }
+
+// performed is an order with what the instrument said while it was being called off.
+func performed(before *CallOff, now bool) *CallOff {
+	order := *before
+	order.Performed = order.Performed || now
+	return &order
 }
 
 // heard folds what an instrument said too late. Where it contradicts a fate that
 // is settled, the campaign pauses: see [State.Contradicted].
 func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered) {
 	if x.Command.BeingCalledOff() { // what became of it is still being asked
-		performed := *x.Command.CallOff
-		performed.Performed = performed.Performed || !ExperimentStatus(p.Answer).CalledOff()
-		x.Command.CallOff = &performed
+		x.Command.CallOff = performed(x.Command.CallOff, !ExperimentStatus(p.Answer).CalledOff())
 		return
 	}
 	switch said := ExperimentStatus(p.Answer); {
@@ -132,10 +149,10 @@ func heard(s *State, x *Experiment, _ events.Event, p *events.InstrumentAnswered
 
 // overByOutcome ends the call-off of a command whose instrument has said how it
 // ended: it will not begin any more.
-func (x *Experiment) overByOutcome(e events.Event) {
-	if x.Command.BeingCalledOff() && strings.HasPrefix(e.Actor, "instrument:") {
-		over := *x.Command.CallOff
+func (c *Command) overByOutcome(e events.Event) {
+	if c.BeingCalledOff() && strings.HasPrefix(e.Actor, "instrument:") {
+		over := *c.CallOff
 		over.Over = true
-		x.Command.CallOff = &over
+		c.CallOff = &over
 	}
 }

@@ -71,6 +71,7 @@ func (p *Projection) Clone() *Projection {
 	own := &Projection{state: p.state, requests: maps.Clone(p.requests), bounds: p.bounds}
 	s := &own.state
 	s.Experiments = slices.Clone(s.Experiments)
+	s.Batches, s.Acts = slices.Clone(s.Batches), slices.Clone(s.Acts)
 	s.Questions = slices.Clone(s.Questions)
 	for i := range s.Questions {
 		s.Questions[i].Aside = slices.Clip(s.Questions[i].Aside) // so that appending copies
@@ -124,6 +125,9 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 	case *events.RecoveryDone:
 		s.Recoveries++
 		for _, c := range p.Commands {
+			if a := s.Act(c.Act); a != nil && a.Command.ID == c.Command {
+				a.Command.RecalledAt = e.Time
+			}
 			if x := s.Experiment(c.Experiment); x != nil && x.Command.ID == c.Command {
 				x.Command.RecalledAt = e.Time
 			}
@@ -142,6 +146,13 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 
 	case *events.ExperimentRequested:
 		return s.request(e, p)
+
+	case *events.BatchPlanned:
+		return s.plan(e, p)
+	case *events.BatchEnded:
+		return s.endBatch(e, p)
+	case *events.ActDispatched:
+		return s.dispatchAct(e, p)
 
 	case *events.QuestionAsked, *events.QuestionAnswered, *events.QuestionSuperseded,
 		*events.QuestionContested, *events.QuestionExpired, *events.QuestionWithdrawn:

@@ -93,7 +93,12 @@ var given = []Fate{Sent, Begun, Unknown, Over}
 var commands = map[events.Kind]transition[Fate]{
 	events.KindExperimentDispatched: {
 		from: []Fate{Unsent}, to: []Fate{Sent},
-		check: check(drawable),
+		check: check(func(s *State, _ *Experiment, p *events.ExperimentDispatched) string {
+			if len(s.Definition.Procedure) > 0 {
+				return "the campaign has a procedure"
+			}
+			return drawable(s, p.Drawn)
+		}),
 		then: then(func(s *State, x *Experiment, e events.Event, p *events.ExperimentDispatched) {
 			use(s, p.Drawn)
 			x.Command.Drawn = p.Drawn
@@ -114,19 +119,7 @@ var commands = map[events.Kind]transition[Fate]{
 	events.KindInstrumentSignalled: {
 		from: []Fate{Sent, Begun, Unknown},
 		then: then(func(_ *State, x *Experiment, e events.Event, p *events.InstrumentSignalled) {
-			x.Command.Stalled = false
-			sign := &Sign{Sign: p.Sign, At: e.Time, Recorded: 1}
-			if before := x.Command.Sign; before != nil {
-				sign.Recorded += before.Recorded
-				if p.Fraction == nil && p.Text == "" {
-					sign.Fraction = before.Fraction
-					sign.Text = before.Text
-				}
-			}
-			x.Command.Sign = sign
-			if p.Handle != "" {
-				x.Command.Handle = p.Handle
-			}
+			x.Command.signalled(e, p)
 		}),
 	},
 	events.KindExperimentUnresolved: {
@@ -151,6 +144,23 @@ var commands = map[events.Kind]transition[Fate]{
 		from: given,
 		then: then(heard),
 	},
+}
+
+// signalled folds a sign of life.
+func (c *Command) signalled(e events.Event, p *events.InstrumentSignalled) {
+	c.Stalled = false
+	sign := &Sign{Sign: p.Sign, At: e.Time, Recorded: 1}
+	if before := c.Sign; before != nil {
+		sign.Recorded += before.Recorded
+		if p.Fraction == nil && p.Text == "" {
+			sign.Fraction = before.Fraction
+			sign.Text = before.Text
+		}
+	}
+	c.Sign = sign
+	if p.Handle != "" {
+		c.Handle = p.Handle
+	}
 }
 
 // UnderWay reports whether an instrument has the command, and is expected to answer.

@@ -74,6 +74,8 @@ type Experiment struct {
 	Parameters definition.Point
 	Origin     events.Origin
 	Decision   string
+	// Batch is that in which it goes through the procedure; empty before it is planned.
+	Batch string
 	// Turn is the turn that it ended, or whose experiment it repeats; 0 for
 	// none.
 	Turn      int
@@ -235,6 +237,10 @@ type State struct {
 	// Contradicted is the experiment whose settled fate the instrument has
 	// contradicted since the campaign was resumed last; empty for none.
 	Contradicted string `json:"contradicted,omitempty"`
+	// Batches and Acts are those of a campaign with a procedure, in order: Batches[i].ID is
+	// events.BatchID(i+1), and so for acts.
+	Batches []Batch `json:"batches,omitempty"`
+	Acts    []Act   `json:"acts,omitempty"`
 	// Questions in order: Questions[i].ID is events.QuestionID(i+1).
 	Questions []Question `json:"questions,omitempty"`
 	// Exclusions in order: Exclusions[i].ID is events.ExclusionID(i+1).

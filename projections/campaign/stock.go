@@ -110,9 +110,9 @@ func counted(s *State, e events.Event, p *events.StockCounted) (problem string) 
 
 // drawable reports why something cannot be drawn from the stocks, or "": labels are handed out in
 // their order, and never twice.
-func drawable(s *State, _ *Experiment, p *events.ExperimentDispatched) (problem string) {
+func drawable(s *State, drawn []events.Drawn) (problem string) {
 	last := ""
-	for _, d := range p.Drawn {
+	for _, d := range drawn {
 		stock := s.Stock(d.Stock)
 		switch {
 		case d.Stock <= last:
@@ -157,10 +157,17 @@ func (s *State) ApplyStocks(e events.Event, payload events.Payload) {
 		s.stockUp(s.Definition, &p.Definition)
 		s.Definition = &p.Definition
 	case *events.ExperimentDispatched:
-		if drawable(s, nil, p) == "" {
-			use(s, p.Drawn)
-		}
+		s.draw(p.Drawn)
+	case *events.ActDispatched:
+		s.draw(p.Drawn)
 	case *events.StockCounted:
 		counted(s, e, p)
+	}
+}
+
+// draw takes what can be drawn from the stocks.
+func (s *State) draw(drawn []events.Drawn) {
+	if drawable(s, drawn) == "" {
+		use(s, drawn)
 	}
 }

@@ -144,6 +144,9 @@ func then[P events.Payload](
 // has its kind.
 func aboutExperiment(s *State, e events.Event, payload events.Payload) (problem string) {
 	kind := events.KindOf(payload)
+	if events.ActNumber(payload.Subject()) > 0 {
+		return aboutAct(s, e, payload)
+	}
 	if row, ok := commands[kind]; ok {
 		return move(s, row, func(x *Experiment) *Fate { return &x.Command.Fate }, e, payload)
 	}
@@ -197,7 +200,7 @@ func (x *Experiment) end(e events.Event) {
 	x.Command.Stalled = false
 	x.EndedAt = e.Time
 	x.Source = e.ID
-	x.overByOutcome(e)
+	x.Command.overByOutcome(e)
 }
 
 // misdirected says that an event is about another command than the one that was

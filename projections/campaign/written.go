@@ -18,6 +18,7 @@ type Written struct {
 	Parameters   definition.Point           `json:"parameters"`
 	Origin       events.Origin              `json:"origin"`
 	Decision     string                     `json:"decision,omitempty"`
+	Batch        string                     `json:"batch,omitempty"`
 	Turn         int                        `json:"turn,omitempty"`
 	Replicate    int                        `json:"replicate"`
 	Command      string                     `json:"command,omitempty"`
@@ -54,7 +55,7 @@ type Written struct {
 func (x Experiment) MarshalJSON() ([]byte, error) {
 	c := x.Command
 	return json.Marshal(Written{
-		x.ID, x.Status, x.Parameters, x.Origin, x.Decision, x.Turn, x.Replicate,
+		x.ID, x.Status, x.Parameters, x.Origin, x.Decision, x.Batch, x.Turn, x.Replicate,
 		c.ID, c.Instrument, c.Identity, c.Real, x.Measurement, x.Retracted, x.Source, x.Excluded,
 		x.Without, x.Later, x.Elsewhere, x.Outside, x.Astray, x.Flag, x.Simulated, x.Once, x.Cause,
 		c.Drawn, c.Handle, c.Sign, c.Stalled, c.CallOff, x.RequestedAt, c.DispatchedAt, c.RecalledAt, x.EndedAt,
@@ -71,7 +72,7 @@ func (x *Experiment) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	*x = Experiment{
-		w.ID, w.Status, w.Parameters, w.Origin, w.Decision, w.Turn, w.Replicate,
+		w.ID, w.Status, w.Parameters, w.Origin, w.Decision, w.Batch, w.Turn, w.Replicate,
 		Command{
 			w.Command, fateOf(w.Status), w.Instrument, w.Identity, w.Real,
 			w.DispatchedAt, w.RecalledAt, w.Drawn, w.Handle, w.Sign, w.Stalled, w.CallOff,
