@@ -228,6 +228,8 @@ type ExperimentUnresolved struct {
 type Resolution string
 
 const (
+	// ResolvedDone is for acts of a procedure, and in no event about an experiment.
+	ResolvedDone         Resolution = "done"
 	ResolvedMeasured     Resolution = "measured"      // it took place and this is the result
 	ResolvedFailed       Resolution = "failed"        // it took place and gave no result
 	ResolvedInfeasible   Resolution = "infeasible"    // it took place and showed that the composition cannot be made or measured

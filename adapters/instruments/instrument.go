@@ -48,6 +48,7 @@
 package instruments
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -207,9 +208,31 @@ type Command struct {
 	// Handle is the device's own name of the run, where a sign has given it: by it the device finds
 	// the run again, also where the ledger is gone.
 	Handle string `json:"handle,omitempty"`
+	// Act, Stage and Batch are set where the command is an act of a procedure: its identifier, the
+	// stage that it performs, and the batch that it is for.
+	Act   string `json:"act,omitempty"`
+	Stage string `json:"stage,omitempty"`
+	Batch string `json:"batch,omitempty"`
+	// Gives are the quantities that the stage is to measure.
+	Gives []string `json:"gives,omitempty"`
+	// Experiments are those of the batch that one act serves together; then Experiment, Parameters
+	// and Replicate are empty.
+	Experiments []Sample `json:"experiments,omitempty"`
 	// Drawn are the parts of the campaign's stocks that the command uses up: tips to be taken, wells to
 	// be filled. No other command is given them.
 	Drawn []events.Drawn `json:"drawn,omitempty"`
+}
+
+// Subject is what the command is for: the act, or the experiment.
+func (c Command) Subject() string { return cmp.Or(c.Act, c.Experiment) }
+
+// Sample is an experiment of an act that serves several.
+type Sample struct {
+	Experiment string `json:"experiment"`
+	// Position is its place in the batch, from 1.
+	Position int `json:"position"`
+	// Parameters is the composition, in the campaign's units.
+	Parameters definition.Point `json:"parameters"`
 }
 
 // Description says what an instrument is and can do.
@@ -257,6 +280,7 @@ type Status string
 
 const (
 	Measured  Status = "measured"
+	Done      Status = "done"      // an act of a procedure is done; Gave says what it gave
 	Failed    Status = "failed"    // it took place, or was tried, without a usable result
 	Cancelled Status = "cancelled" // it was called off and did not take place
 	Unknown   Status = "unknown"   // it is not known: a person must look
@@ -276,6 +300,9 @@ type Outcome struct {
 	// Measurement is set where Status is Measured. Where it is Failed, and the campaign declares
 	// its quantities, it may hold values that were measured before the failure.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
+	// Gave is what an act for several experiments gave for each of them, where Status is Done: one that
+	// is not listed is done, without a measurement.
+	Gave []events.Given `json:"gave,omitempty"`
 	// Cause says why, where Status is not Measured.
 	Cause string `json:"cause,omitempty"`
 	// Files are those that belong to the experiment, whatever became of it.

@@ -46,6 +46,12 @@ func (i *Instrument) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Silence is how long the instrument may be silent before the campaign says so,
+// and before the fate of its command counts as unknown; 0 for no limit.
+func (i Instrument) Silence() (stall, giveUp time.Duration) {
+	return time.Duration(i.StallAfter), time.Duration(i.GiveUpAfter)
+}
+
 // IsZero reports whether no instrument is described.
 func (i Instrument) IsZero() bool {
 	return i.Driver.IsZero() && len(i.Steps) == 0 && len(i.Draws) == 0 && i.StallAfter == 0 && i.GiveUpAfter == 0 &&

@@ -126,12 +126,6 @@ func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
 // Draws says how much each command to the instrument uses up, by stock: see [Instrument.Draws].
 func (c *Campaign) Draws() map[string]Draw { return c.Instrument.Draws }
 
-// Silence is how long the instrument may be silent before the campaign says so,
-// and before the fate of what it was to do counts as unknown; 0 for no limit.
-func (c *Campaign) Silence() (stall, giveUp time.Duration) {
-	return time.Duration(c.Instrument.StallAfter), time.Duration(c.Instrument.GiveUpAfter)
-}
-
 // Parameter is one thing that may be varied: continuous (min and max), discrete
 // numeric (values) or categorical (categories).
 type Parameter struct {

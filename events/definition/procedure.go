@@ -89,13 +89,29 @@ func (c *Campaign) Resources() []string {
 	return slices.Sorted(maps.Keys(c.Instruments))
 }
 
+// At is the instrument of a name in the procedure; of the empty name the campaign's only one.
+func (c *Campaign) At(resource string) Instrument {
+	if resource == "" {
+		return c.Instrument
+	}
+	return c.Instruments[resource]
+}
+
+// Giving is the definition as it is for a stage that gives some of the quantities.
+func (c *Campaign) Giving(names []string) *Campaign {
+	own := *c
+	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
+		func(q QuantityDef) bool { return !slices.Contains(names, q.Name) })
+	return &own
+}
+
 // For is the definition as it is for one of its instruments, which takes the place of the only one.
 func (c *Campaign) For(resource string) *Campaign {
 	if resource == "" {
 		return c
 	}
 	own := *c
-	own.Instrument = c.Instruments[resource]
+	own.Instrument = c.At(resource)
 	return &own
 }
 

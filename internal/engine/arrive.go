@@ -50,7 +50,7 @@ func NotArrived(s *campaign.State, a campaign.Awaited) *events.QuantityArrived {
 // nextCollect asks the instrument for the late quantities of its experiments. It is asked for
 // each experiment, and again by the next process.
 func nextCollect(c Now) (Step, error) {
-	if !c.Delivers || c.Status.Ended() {
+	if !c.Resources[""].Delivers || c.Status.Ended() {
 		return nil, nil
 	}
 	for x := range among(c.State) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -25,7 +26,7 @@ import (
 // Cancel calls commands off: their instrument never begins them any more, and stops them where
 // it can. An experiment that no instrument has yet is not performed.
 type Cancel struct {
-	Experiment string        `json:"experiment" doc:"The experiment, or several, all or none: e1-e24, or e1,e3-e5."`
+	Experiment string        `json:"experiment" doc:"The experiment, or several, all or none: e1-e24, or e1,e3-e5; or an act of a procedure: a12."`
 	EndProgram bool          `json:"end_program,omitempty" doc:"End the instrument's program, where it does not answer: what it has not read it never does."`
 	Voided     events.Voided `json:"voided,omitempty" enum:"power" doc:"Why no answer is needed: the device was without power."`
 	Reason     string        `json:"reason,omitempty"`
@@ -56,39 +57,45 @@ type Abort struct {
 
 // record orders that commands are called off.
 func (r *Cancel) record(c Now, _ *Request) ([]events.Payload, error) {
+	if a := c.Act(r.Experiment); a != nil {
+		return r.of(c.Order(a.ID))
+	}
 	list, err := listed(c.State, r.Experiment)
 	if err != nil {
 		return nil, err
 	}
-	return ofEach(list, r.of)
+	return ofEach(list, func(x *campaign.Experiment) ([]events.Payload, error) {
+		if x.Status == campaign.Requested {
+			return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
+		}
+		return r.of(c.Order(x.ID))
+	})
 }
 
-// of calls one experiment off.
-func (r *Cancel) of(x *campaign.Experiment) ([]events.Payload, error) {
-	c := &x.Command
+// of calls a command off.
+func (r *Cancel) of(o campaign.Order) ([]events.Payload, error) {
 	switch {
-	case x.Status == campaign.Requested:
-		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
-	case !c.AtWork():
-		return nil, conflict(x.ID, "%s is %s: there is nothing to call off", x.ID, x.Status)
-	case c.Void():
-		return nil, conflict(x.ID, "%s was called off already, and cannot begin any more", x.ID)
-	case r.Voided == "" && c.BeingCalledOff() && r.EndProgram == c.CallOff.EndProgram:
-		return nil, conflict(x.ID, "%s is being called off already", x.ID).With(voidRemedies(x)...)
+	case !o.AtWork():
+		return nil, conflict(o.Subject, "%s is %s: there is nothing to call off", o.Subject, o.Outcome)
+	case o.Void():
+		return nil, conflict(o.Subject, "%s was called off already, and cannot begin any more", o.Subject)
+	case r.Voided == "" && o.BeingCalledOff() && r.EndProgram == o.CallOff.EndProgram:
+		return nil, conflict(o.Subject, "%s is being called off already", o.Subject).With(voidRemedies(o.Subject)...)
 	}
-	return []events.Payload{r.order(x, "")}, nil
+	return []events.Payload{r.order(o, "")}, nil
 }
 
 // order returns the event that calls a command off, or records that it cannot begin any more.
 // repeat is the experiment that repeats it, or "".
-func (r *Cancel) order(x *campaign.Experiment, repeat string) events.Payload {
+func (r *Cancel) order(o campaign.Order, repeat string) events.Payload {
+	experiment, act := subject(o)
 	if r.Voided != "" {
 		return &events.CancellationAnswered{
-			Experiment: x.ID, Command: x.Command.ID, By: r.Voided, Reason: r.Reason,
+			Experiment: experiment, Act: act, Command: o.ID, By: r.Voided, Reason: r.Reason,
 		}
 	}
 	return &events.CancellationOrdered{
-		Experiment: x.ID, Command: x.Command.ID, EndProgram: r.EndProgram, Repeat: repeat,
+		Experiment: experiment, Act: act, Command: o.ID, EndProgram: r.EndProgram, Repeat: repeat,
 		Reason: r.Reason,
 	}
 }
@@ -103,9 +110,9 @@ func (r *Abort) record(c Now, _ *Request) ([]events.Payload, error) {
 	case !r.Stop && c.Status == campaign.Running:
 		payloads = append(payloads, &events.CampaignPaused{Reason: r.Reason})
 	}
-	for x := range among(c.State) {
-		if x.Command.AtWork() && x.Command.CallOff == nil {
-			payloads = append(payloads, (&Cancel{Reason: r.Reason}).order(x, ""))
+	for o := range c.Orders() {
+		if o.AtWork() && o.CallOff == nil {
+			payloads = append(payloads, (&Cancel{Reason: r.Reason}).order(o, ""))
 		}
 	}
 	if payloads == nil {
@@ -130,17 +137,17 @@ func DevicesOf(s *campaign.State) (names []string) {
 		}
 	}
 	add(campaignfile.LabInstrument(s.Source))
-	var last *campaign.Experiment
-	for x := range among(s) {
-		if x.Command.AtWork() {
-			add(x.Command.Identity, x.Command.Instrument)
+	last := make(map[string]campaign.Order) // by resource
+	for o := range s.Orders() {
+		if o.AtWork() {
+			add(o.Identity, o.Instrument)
 		}
-		if x.Command.ID != "" {
-			last = x
-		}
+		last[o.Resource] = o
 	}
-	if last != nil && !s.Status.Ended() {
-		add(last.Command.Identity, last.Command.Instrument)
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		if !s.Status.Ended() {
+			add(last[name].Identity, last[name].Instrument)
+		}
 	}
 	return names
 }
@@ -154,7 +161,7 @@ func voidBeforeAnything(
 	if !OwesCallOff(s, x) {
 		return nil
 	}
-	return []events.Payload{(&Cancel{Voided: r.Voided, Reason: r.Reason}).order(x, repeat)}
+	return []events.Payload{(&Cancel{Voided: r.Voided, Reason: r.Reason}).order(s.Order(x.ID), repeat)}
 }
 
 // OwesCallOff reports whether a person's word on the fate of an experiment has to call its
@@ -168,40 +175,43 @@ func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
 // any more, with its outcome where no other event will hold it: ended is nil where
 // the outcome is unknown, or another goroutine awaits it.
 func CalledOff(
-	c Now, experiment string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
+	c Now, about string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
 ) []events.Payload {
-	x := c.Experiment(experiment)
-	if !x.Command.BeingCalledOff() {
+	o := c.Order(about)
+	if !o.BeingCalledOff() {
 		return nil // its outcome was quicker, or a person
 	}
-	payloads := []events.Payload{&events.CancellationAnswered{
-		Experiment: x.ID, Command: x.Command.ID, By: by, Instrument: x.Command.Instrument,
-		Fate: string(fate),
-	}}
-	if ended != nil && !x.Status.Open() {
-		payloads = append(payloads, Concluded(c, experiment, *ended, nil, from)...)
+	answered := &events.CancellationAnswered{
+		Command: o.ID, By: by, Instrument: o.Instrument, Fate: string(fate),
+	}
+	answered.Experiment, answered.Act = subject(o)
+	payloads := []events.Payload{answered}
+	if ended != nil && !o.Open {
+		payloads = append(payloads, Concluded(c, about, *ended, nil, from)...)
 	}
 	return payloads
 }
 
-// Confirmed returns the record of an instrument's confirmation of a start that was
-// given up.
-func Confirmed(s *campaign.State, experiment, command string) []events.Payload {
-	x := s.Experiment(experiment)
+// Confirmed returns the record of an instrument's confirmation of a command, nil where it tells
+// nothing new: of a start that was given up, it comes late.
+func Confirmed(s *campaign.State, about, command string) []events.Payload {
+	o := s.Order(about)
 	switch {
-	case x == nil || x.Command.ID != command:
+	case o.Command == nil || o.ID != command || o.Fate == campaign.Begun:
 		return nil
-	case x.Command.Fate == campaign.Sent:
+	case o.Fate == campaign.Sent:
+		if _, act := subject(o); act != "" {
+			return []events.Payload{&events.ActAccepted{Act: act, Command: o.ID, Instrument: o.Instrument}}
+		}
 		return []events.Payload{&events.ExperimentStarted{
-			Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
+			Experiment: about, Command: o.ID, Instrument: o.Instrument,
 		}}
-	case x.Command.Fate == campaign.Begun:
-		return nil
 	}
-	return []events.Payload{&events.InstrumentAnswered{
-		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-		Answer: string(campaign.Started),
-	}}
+	late := &events.InstrumentAnswered{
+		Command: o.ID, Instrument: o.Instrument, Answer: string(campaign.Started),
+	}
+	late.Experiment, late.Act = subject(o)
+	return []events.Payload{late}
 }
 
 // CallingOff is a call to an instrument that a command is off, in this process.
@@ -215,9 +225,9 @@ type CallingOff struct {
 // nextCallOff tells the instrument of orders to call commands off. It is the first rule: other
 // steps may wait for a device, a lease or an answer, this one must not.
 func nextCallOff(c Now) (Step, error) {
-	for _, x := range c.BeingCalledOff() {
-		if c.CallingOff[x.ID].Order != x.Command.CallOff.Order {
-			return CallOff{Experiment: x.ID}, nil
+	for _, o := range c.BeingCalledOff() {
+		if c.CallingOff[o.Subject].Order != o.CallOff.Order {
+			return CallOff{Subject: o.Subject}, nil
 		}
 	}
 	return nil, nil
@@ -226,13 +236,13 @@ func nextCallOff(c Now) (Step, error) {
 // nextContradicted pauses a campaign whose instrument contradicted the fate of a settled
 // command: something may have moved that was believed to stand still.
 func nextContradicted(c Now) (Step, error) {
-	x := c.Experiment(c.Contradicted)
-	if x == nil || c.Status != campaign.Running {
+	o := c.Order(c.Contradicted)
+	if o.Command == nil || c.Status != campaign.Running {
 		return nil, nil
 	}
 	return record(&events.CampaignPaused{Reason: fmt.Sprintf(
 		"%s was settled as %s, and then %s answered otherwise: look at the device before anything more is sent",
-		x.ID, x.Status, x.Command.Instrument)})
+		o.Subject, o.Outcome, o.Instrument)})
 }
 
 // nextOvertaken withdraws the repetition of an experiment that was performed
@@ -278,19 +288,19 @@ func firstCalledOff(c Now, wait Wait) Wait {
 		return wait
 	}
 	var ids []string
-	for _, x := range off {
-		ids = append(ids, x.ID)
+	for _, o := range off {
+		ids = append(ids, o.Subject)
 	}
 	is := "is"
 	if len(ids) > 1 {
 		is = "are"
 	}
 	text := fmt.Sprintf("%s to answer that %s %s called off",
-		off[0].Command.Instrument, events.ExperimentList(ids), is)
+		off[0].Instrument, events.ExperimentList(ids), is)
 	var remedies []problem.Remedy
-	if why := c.CallingOff[off[0].ID].Why; why != "" {
+	if why := c.CallingOff[off[0].Subject].Why; why != "" {
 		text += " (" + why + ")"
-		remedies = voidRemedies(off[0])
+		remedies = voidRemedies(off[0].Subject)
 	}
 	if c.Status == campaign.Paused {
 		text += ", and for " + wait.For
@@ -302,14 +312,14 @@ func firstCalledOff(c Now, wait Wait) Wait {
 }
 
 // voidRemedies are the remedies for an order without an answer.
-func voidRemedies(x *campaign.Experiment) []problem.Remedy {
+func voidRemedies(subject string) []problem.Remedy {
 	return []problem.Remedy{
 		{
-			Text: "end the instrument's program", Action: problem.Cancel, Subject: x.ID,
+			Text: "end the instrument's program", Action: problem.Cancel, Subject: subject,
 			Ways: []string{problem.WayEndProgram},
 		},
 		{
-			Text: "say that the device was without power", Action: problem.Cancel, Subject: x.ID,
+			Text: "say that the device was without power", Action: problem.Cancel, Subject: subject,
 			Ways: []string{problem.WayPower},
 		},
 	}

@@ -26,10 +26,10 @@ func nextDecision(c Now) (Step, error) {
 	}
 	if open := underWay(c.State); open > 0 &&
 		(open >= c.Definition.Parallel || c.Left() <= 0 || initialOpen(c.State)) {
-		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
+		return nextWork(c), nil
 	}
 	if last, err := lastUnderWay(c); last || err != nil {
-		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, err
+		return nextWork(c), err
 	}
 	if c.Left() <= 0 {
 		if wait := lastArrivals(c); wait != nil {
@@ -52,6 +52,15 @@ func nextDecision(c Now) (Step, error) {
 	}
 	id := events.DecisionID(c.Decisions + 1)
 	return Decide{Decision: id, Seed: seedFor(c.Definition.Seed, "decision", id)}, nil
+}
+
+// nextWork waits for experiments that are under way; in a campaign with a procedure those that wait
+// for a batch begin first, where nobody can join them any more.
+func nextWork(c Now) Step {
+	if step := lastBatch(c); step != nil {
+		return step
+	}
+	return waitForWork(c)
 }
 
 // awaited returns an open question that blocks the next decision until it is answered, or nil:

@@ -65,7 +65,7 @@ func ExampleCore() {
 			fmt.Println(err)
 			return
 		}
-		step, err := core.Next(engine.World{Now: e.Time, Capacity: 1})
+		step, err := core.Next(engine.World{Now: e.Time, Resources: engine.Only(engine.Resource{Capacity: 1})})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -77,7 +77,7 @@ func ExampleCore() {
 		case engine.Dispatch:
 			fmt.Println("send", step.Experiment, "to the instrument")
 		case engine.Recover: // nobody in this process waits for it: as after a crash
-			fmt.Println("ask the instrument what became of", step.Experiments)
+			fmt.Println("ask the instrument what became of", step.Subjects)
 		default:
 			fmt.Printf("%T\n", step)
 		}

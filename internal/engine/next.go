@@ -31,10 +31,10 @@ type World struct {
 	Occupied map[string]bool
 	// CallingOff are the calls that a command is off, by its experiment.
 	CallingOff map[string]CallingOff
-	// Capacity is the number of experiments that the instrument works on at once. The
-	// definition limits how many may be requested at once.
-	Capacity int
-	// Recovering is set while the instrument is being asked for the fate of commands another
+	// Resources are the instruments, by the campaign's names for them; the only one of a campaign
+	// without a procedure has the empty name.
+	Resources map[string]Resource
+	// Recovering is set while instruments are being asked for the fate of commands another
 	// process dispatched.
 	Recovering bool
 	// AskedSince is since when it is asked, where it is.
@@ -44,38 +44,52 @@ type World struct {
 	// ByHand is set where people run the experiments (see Suggest of drive.Runner).
 	// Questions record it.
 	ByHand bool
-	// Delivers is set if the instrument gives quantities after an experiment has ended, and
-	// must be asked for them; Collecting names the experiments for which it is being asked.
-	Delivers   bool
+	// Collecting names the experiments for whose late quantities the instrument is being asked.
 	Collecting map[string]bool
-	// Lost says why the campaign does not have its instrument any more, the
-	// device Device; empty while it has.
-	Lost, Device string
-	// Undescribed is set before the instrument has described itself, and Describing while it is
-	// being asked to.
-	Undescribed, Describing bool
 	// Consulting is the question that the program is asked which is the
 	// campaign's method; zero while it is asked none.
 	Consulting Consult
 	// Prompted is the expert who is being asked for examples, empty where
 	// no one is.
 	Prompted string
+}
+
+// Resource is what a process knows of an instrument at one moment.
+type Resource struct {
+	// Capacity is the number of commands that the instrument works on at once. The
+	// definition limits how many experiments may be requested at once.
+	Capacity int
+	// Delivers is set if the instrument gives quantities after an experiment has ended, and
+	// must be asked for them.
+	Delivers bool
+	// Lost says why the campaign does not have its instrument any more, the
+	// device Device; empty while it has.
+	Lost, Device string
+	// Undescribed is set before the instrument has described itself, and Describing while it is
+	// being asked to.
+	Undescribed, Describing bool
 	// Ticket is the campaign's place in the queue of an instrument that
 	// campaigns share.
 	Ticket Ticket
 }
+
+// Only is the one instrument of a campaign without a procedure.
+func Only(r Resource) map[string]Resource { return map[string]Resource{"": r} }
 
 // Attended returns a world in which every open experiment and question is waited for: the core
 // takes its next step there by itself. An audit asks for the next step in such a world, with a
 // Capacity of 0, as if the instrument were busy.
 func Attended(s *campaign.State, w World) World {
 	w.CallingOff = make(map[string]CallingOff)
-	for _, x := range s.BeingCalledOff() {
-		w.CallingOff[x.ID] = CallingOff{Order: x.Command.CallOff.Order}
+	for _, o := range s.BeingCalledOff() {
+		w.CallingOff[o.Subject] = CallingOff{Order: o.CallOff.Order}
 	}
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
 	for i := range s.Experiments {
 		w.InFlight[s.Experiments[i].ID] = true
+	}
+	for i := range s.Acts {
+		w.InFlight[s.Acts[i].ID] = true
 	}
 	for i := range s.Questions {
 		w.InFlight[s.Questions[i].ID] = true
@@ -90,19 +104,23 @@ type Step interface{ step() }
 type (
 	// Record writes facts that need no effect first.
 	Record struct{ Payloads []events.Payload }
-	// Recover asks the instrument for the fate of commands another process dispatched.
-	Recover struct{ Experiments []string }
-	// CallOff tells the instrument that an experiment's command is off.
-	CallOff struct{ Experiment string }
-	// Describe asks the instrument to describe itself, before the first command.
-	Describe struct{}
-	// Queue asks for the ticket that an experiment is dispatched with, at an
+	// Recover asks instruments for the fate of commands another process dispatched, by their
+	// subjects.
+	Recover struct{ Subjects []string }
+	// CallOff tells the instrument that the command of a subject is off.
+	CallOff struct{ Subject string }
+	// Describe asks an instrument to describe itself, before the first command.
+	Describe struct{ Resource string }
+	// Queue asks for the ticket that an experiment or an act is dispatched with, at an
 	// instrument that campaigns share.
-	Queue struct{ Experiment string }
+	Queue struct{ Resource, Subject string }
 	// Unqueue gives back a ticket that is not used, so that others get it.
-	Unqueue struct{}
-	// Dispatch hands an experiment to the instrument.
-	Dispatch struct{ Experiment string }
+	Unqueue struct{ Resource string }
+	// Dispatch hands an experiment to the instrument, or where Due is set an act to its own.
+	Dispatch struct {
+		Experiment string
+		Due        *Due
+	}
 	// Collect asks the instrument for the late quantities of an experiment that has ended.
 	Collect struct{ Experiment string }
 	// Ask puts a question to its expert.
@@ -196,6 +214,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		nextRecovery,
 		nextWatch,
 		nextRecovered,
+		nextProcedure,
 		nextEnd,
 		nextArrival,
 		nextCollect,
@@ -203,6 +222,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		nextExcluded,
 		nextOvertaken,
 		func(c Now) (Step, error) { return nextCircuitBreak(c, group) },
+		nextActBreak,
 		nextDispatch,
 		nextPause,
 		nextStock,
@@ -227,8 +247,12 @@ func (all Rules) Next(c Now) (Step, error) {
 	}
 	for _, rule := range all {
 		step, err := rule(c)
-		if step != nil && c.Ticket.Place == Held && !keepsTicket(step) {
-			return Unqueue{}, err
+		if step != nil && !keepsTicket(step) {
+			for _, name := range c.Definition.Resources() {
+				if c.Resources[name].Ticket.Place == Held {
+					return Unqueue{Resource: name}, err
+				}
+			}
 		}
 		if wait, ok := step.(Wait); ok {
 			step = firstCalledOff(c, wait)
@@ -244,14 +268,19 @@ func (all Rules) Next(c Now) (Step, error) {
 // nothing may be sent, not even a step that another rule has ready, except orders to call a
 // command off.
 func nextLost(c Now) (Step, error) {
-	if c.Lost == "" || c.Status == campaign.Paused || c.Status.Ended() {
+	if c.Status == campaign.Paused || c.Status.Ended() {
 		return nil, nil
 	}
-	return record(&events.CampaignPaused{
-		Reason: legible(c.Lost) + ". Nothing more is sent to it. " +
-			"See that it is there and that nobody else uses it; resuming takes it anew",
-		Device: c.Device,
-	})
+	for _, name := range c.Definition.Resources() {
+		if r := c.Resources[name]; r.Lost != "" {
+			return record(&events.CampaignPaused{
+				Reason: legible(r.Lost) + ". Nothing more is sent to it. " +
+					"See that it is there and that nobody else uses it; resuming takes it anew",
+				Device: r.Device,
+			})
+		}
+	}
+	return nil, nil
 }
 
 // nextRecovery looks for commands that another process dispatched.
@@ -260,45 +289,65 @@ func nextLost(c Now) (Step, error) {
 // by another process (law 3). While the device is lost there is nothing to ask; an ended
 // campaign asks even then, since it sends nothing.
 func nextRecovery(c Now) (Step, error) {
-	if c.Recovering || c.Lost != "" && !c.Status.Ended() {
+	if c.Recovering {
 		return nil, nil
 	}
 	var lost []string
-	for x := range among(c.State, underway...) {
-		if !c.InFlight[x.ID] {
-			lost = append(lost, x.ID)
+	for o := range c.Orders() {
+		asked := c.Resources[o.Resource].Lost == "" || c.Status.Ended()
+		if o.UnderWay() && !c.InFlight[o.Subject] && asked {
+			lost = append(lost, o.Subject)
 		}
 	}
 	if lost == nil {
 		return nil, nil
 	}
-	return Recover{Experiments: lost}, nil
+	return Recover{Subjects: lost}, nil
 }
 
-// nextWatch reports that an instrument is silent, and gives up an experiment whose instrument
+// nextWatch reports that an instrument is silent, and gives up a command whose instrument
 // has been silent for too long: its fate is then unknown.
 //
 // Both events give the time that the definition allows and not that of the clock, so that an
 // audit can check them.
 func nextWatch(c Now) (Step, error) {
-	stallAfter, giveUpAfter := c.Definition.Silence()
-	for x := range among(c.State, underway...) {
-		stall, giveUp := watchTimes(c, x)
-		_, longer := x.Command.Silence(stallAfter)
+	for o := range c.Orders() {
+		if !o.UnderWay() {
+			continue
+		}
+		stallAfter, giveUpAfter := c.Definition.At(o.Resource).Silence()
+		stall, giveUp := watchTimes(c, o)
+		_, longer := o.Silence(stallAfter)
 		switch {
 		case !giveUp.IsZero() && !c.Now.Before(giveUp):
-			return record(&events.ExperimentUnresolved{
-				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-				Cause: fmt.Sprintf("the instrument has been silent for %s", giveUpAfter+longer),
-			})
-		case !x.Command.Stalled && !stall.IsZero() && !c.Now.Before(stall):
-			return record(&events.InstrumentStalled{
-				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-				Waited: (stallAfter + longer).Seconds(),
-			})
+			return record(UnresolvedFor(o, fmt.Sprintf("the instrument has been silent for %s", giveUpAfter+longer)))
+		case !o.Stalled && !stall.IsZero() && !c.Now.Before(stall):
+			stalled := &events.InstrumentStalled{
+				Command: o.ID, Instrument: o.Instrument, Waited: (stallAfter + longer).Seconds(),
+			}
+			stalled.Experiment, stalled.Act = subject(o)
+			return record(stalled)
 		}
 	}
 	return nil, nil
+}
+
+// subject names the experiment that a command is about, or the act.
+func subject(o campaign.Order) (experiment, act string) {
+	if events.ActNumber(o.Subject) > 0 {
+		return "", o.Subject
+	}
+	return o.Subject, ""
+}
+
+// UnresolvedFor is the event by which the fate of a command becomes unknown.
+func UnresolvedFor(o campaign.Order, cause string) events.Payload {
+	if _, act := subject(o); act != "" {
+		return &events.ActUnresolved{Act: act, Command: o.ID, Instrument: o.Instrument, Cause: cause}
+	}
+	return &events.ExperimentUnresolved{
+		Experiment: o.Subject, Command: o.ID, Instrument: o.Instrument, Cause: cause,
+	}
 }
 
 // firstWord is the time that an instrument has to report the fate of a command from another
@@ -306,12 +355,12 @@ func nextWatch(c Now) (Step, error) {
 // the meantime.
 const firstWord = 10 * time.Second
 
-// watchTimes returns when a dispatched experiment counts as stalled and when it is given up;
+// watchTimes returns when a command counts as stalled and when it is given up;
 // zero means never. Silence begins with the last word of the instrument on the command; by its own
 // promise it may be silent for longer.
-func watchTimes(c Now, x *campaign.Experiment) (stall, giveUp time.Time) {
-	stallAfter, giveUpAfter := c.Definition.Silence()
-	since, longer := x.Command.Silence(stallAfter)
+func watchTimes(c Now, o campaign.Order) (stall, giveUp time.Time) {
+	stallAfter, giveUpAfter := c.Definition.At(o.Resource).Silence()
+	since, longer := o.Silence(stallAfter)
 	after := func(allowed time.Duration) time.Time {
 		if allowed <= 0 {
 			return time.Time{}
@@ -345,8 +394,11 @@ func nextRecovered(c Now) (Step, error) {
 		Until:   Deadline(c),
 		Pending: true,
 	}
-	if x := firstWith(c.State, underway...); x != nil {
-		wait.For = fmt.Sprintf("%s to say what became of %s", x.Command.Instrument, x.ID)
+	for o := range c.Orders() {
+		if o.UnderWay() {
+			wait.For = fmt.Sprintf("%s to say what became of %s", o.Instrument, o.Subject)
+			break
+		}
 	}
 	return wait, nil
 }
@@ -382,8 +434,8 @@ func nextEnd(c Now) (Step, error) {
 		func(*campaign.Question) string { return ended }); payloads != nil {
 		return record(payloads...)
 	}
-	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil {
-		return Wait{For: waitingForInstrument(c), Until: Deadline(c)}, nil
+	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil || openBatch(c.State) != nil {
+		return waitForWork(c), nil
 	}
 	for _, q := range c.quantities.All() {
 		if q.Stale() { // the result is stated by the posterior, whatever ended the campaign
@@ -431,7 +483,8 @@ func nextDispatch(c Now) (Step, error) {
 	if c.Status == campaign.Paused || c.Count(campaign.Unresolved) > 0 || c.BeingCalledOff() != nil {
 		return nil, nil
 	}
-	if c.Count(underway...) >= c.Capacity {
+	r := c.Resources[""]
+	if c.Count(underway...) >= r.Capacity || len(c.Definition.Procedure) > 0 {
 		return nil, nil
 	}
 	x := firstWith(c.State, campaign.Requested)
@@ -439,13 +492,13 @@ func nextDispatch(c Now) (Step, error) {
 		return nil, nil
 	}
 	switch {
-	case c.Describing:
+	case r.Describing:
 		return Wait{For: "the instrument to say what it is", Until: Deadline(c), Pending: true}, nil
-	case c.Undescribed: // the campaign had ended when the run began, and was amended since
+	case r.Undescribed: // the campaign had ended when the run began, and was amended since
 		return Describe{}, nil
-	case c.Ticket.Place == Unqueued:
-		return Queue{Experiment: x.ID}, nil
-	case c.Ticket.Place == Waiting:
+	case r.Ticket.Place == Unqueued:
+		return Queue{Subject: x.ID}, nil
+	case r.Ticket.Place == Waiting:
 		return nil, nil
 	}
 	return Dispatch{Experiment: x.ID}, nil
@@ -526,8 +579,8 @@ func waitingForInstrument(c Now) string {
 	}
 	if x, until := firstWith(c.State, campaign.Requested), restsUntil(c); x != nil && until.After(c.Now) {
 		return rest(c.State, x, until.In(c.Now.Location()))
-	} else if x != nil && c.Ticket.Place == Waiting {
-		return fmt.Sprintf("its turn to measure %s: %s", x.ID, c.Ticket.Behind)
+	} else if t := c.Resources[""].Ticket; x != nil && t.Place == Waiting {
+		return fmt.Sprintf("its turn to measure %s: %s", x.ID, t.Behind)
 	} else if awaited := c.AllAwaited(); x == nil && awaited != nil {
 		return awaitedText(awaited)
 	}
@@ -556,13 +609,17 @@ func Deadline(c Now) time.Time {
 	for q := range open(c.State) {
 		add(c.end(q.AskedAt, q.Expires))
 	}
-	for x := range among(c.State, underway...) {
-		stall, giveUp := watchTimes(c, x)
-		if !x.Command.Stalled {
+	for o := range c.Orders() {
+		if !o.UnderWay() {
+			continue
+		}
+		stall, giveUp := watchTimes(c, o)
+		if !o.Stalled {
 			add(stall)
 		}
 		add(giveUp)
 	}
+	add(actDeadline(c))
 	if !c.Status.Ended() {
 		add(awaitedUntil(c))
 	}

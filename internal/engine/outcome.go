@@ -18,8 +18,12 @@ import (
 // the program has died. Then the fate is unknown, whatever the instrument did.
 // The experiment exists, since the engine had it dispatched.
 func Concluded(
-	c Now, experiment string, o instruments.Outcome, failed error, from instruments.Description,
+	c Now, about string, o instruments.Outcome, failed error, from instruments.Description,
 ) []events.Payload {
+	if a := c.Act(about); a != nil {
+		return concludedAct(c, a, o, failed, from)
+	}
+	experiment := about
 	x := c.Experiment(experiment)
 	o, remarks := recordable(c.State, experiment, o)
 	if failed != nil {

@@ -14,8 +14,8 @@ import (
 // Resolve settles an experiment whose fate is unknown, or several in one way:
 // all of them or none.
 type Resolve struct {
-	Experiment string            `json:"experiment" doc:"The experiment, or several with the same fate, all or none: e1-e24, or e1,e3-e5."`
-	Resolution events.Resolution `json:"resolution" enum:"measured,failed,infeasible,not-performed" doc:"What became of it."`
+	Experiment string            `json:"experiment" doc:"The experiment, or several with the same fate, all or none: e1-e24, or e1,e3-e5; an act of a procedure, a12, or a batch that is given up, b3."`
+	Resolution events.Resolution `json:"resolution" enum:"measured,failed,infeasible,not-performed,done" doc:"What became of it; an act is done."`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty" doc:"The result, where it was measured."`
 	SD      *float64              `json:"sd,omitempty"`
@@ -121,6 +121,12 @@ func (r *Resolve) hasResult() bool {
 
 // record is [resolves.record] of one row.
 func (r *Resolve) record(c Now, by *Request) ([]events.Payload, error) {
+	if a := c.Act(r.Experiment); a != nil {
+		return r.act(c, a)
+	}
+	if b := c.Batch(r.Experiment); b != nil {
+		return r.scrap(c, b)
+	}
 	return resolves{*r}.record(c, by)
 }
 

@@ -166,12 +166,14 @@ func history(t *testing.T, log events.Log) []events.Event {
 func define(t *testing.T, d *datadriven.TestData) *scenario {
 	s := &scenario{
 		parts: maps.Clone(scenarioFile),
-		world: engine.World{Capacity: 1, Eager: d.HasArg("eager")},
+		world: engine.World{Resources: engine.Only(engine.Resource{Resources: engine.Only(engine.Resource{Capacity: 1})}), Eager: d.HasArg("eager")},
 		marks: make(map[string]mark),
 
 		withoutWait: d.HasArg("without-wait"),
 	}
-	d.MaybeScanArgs(t, "capacity", &s.world.Capacity)
+	only := s.world.Resources[""]
+	d.MaybeScanArgs(t, "capacity", &only.Capacity)
+	s.world.Resources = engine.Only(only)
 	s.begin(t, d.Input)
 	return s
 }
@@ -299,16 +301,18 @@ var places = map[string]engine.Place{
 func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 	world := s.world
 	world.Recovering = d.HasArg("recovering")
-	world.Undescribed = d.HasArg("undescribed")
+	only := world.Resources[""]
+	only.Undescribed = d.HasArg("undescribed")
 	if d.HasArg("calling") {
 		world.CallingOff = engine.Attended(s.core.State(), world).CallingOff
 	}
 	var ticket string
 	d.MaybeScanArgs(t, "ticket", &ticket)
-	world.Ticket.Place = places[ticket]
-	if world.Ticket.Place == engine.Waiting {
-		world.Ticket.Behind = "lfp"
+	only.Ticket.Place = places[ticket]
+	if only.Ticket.Place == engine.Waiting {
+		only.Ticket.Behind = "lfp"
 	}
+	world.Resources = engine.Only(only)
 	return world
 }
 

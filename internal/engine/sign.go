@@ -19,32 +19,31 @@ const (
 	signsToSpare = 10
 )
 
-// Signalled returns the record of a sign of life of an experiment's command; nil where it tells
+// Signalled returns the record of a sign of life of a command, by its subject; nil where it tells
 // nothing new: it is not the first, brings no handle, and moves the time at which the instrument
 // counts as silent by less than a minute, or than half of stall_after where that is shorter. In the
 // long run one is recorded in that time, whatever the instrument says.
-func Signalled(c Now, experiment string, sign events.Sign) events.Payload {
-	x := c.Experiment(experiment)
-	if x == nil || !x.Command.UnderWay() && x.Command.Fate != campaign.Unknown {
+func Signalled(c Now, about string, sign events.Sign) events.Payload {
+	o := c.Order(about)
+	if o.Command == nil || !o.UnderWay() && o.Fate != campaign.Unknown {
 		return nil
 	}
 	sign = instruments.RecordableSign(sign)
-	next := &events.InstrumentSignalled{
-		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Sign: sign,
-	}
-	before := x.Command.Sign
+	next := &events.InstrumentSignalled{Command: o.ID, Instrument: o.Instrument, Sign: sign}
+	next.Experiment, next.Act = subject(o)
+	before := o.Sign
 	if before == nil {
 		return next
 	}
 	every := signEvery
-	stall, _ := c.Definition.Silence()
+	stall, _ := c.Definition.At(o.Resource).Silence()
 	if stall > 0 {
 		every = max(time.Millisecond, min(every, stall/2))
 	}
-	if before.Recorded >= signsToSpare+max(0, int(c.Now.Sub(x.Command.DispatchedAt)/every)) {
+	if before.Recorded >= signsToSpare+max(0, int(c.Now.Sub(o.DispatchedAt)/every)) {
 		return nil
 	}
-	if sign.Handle != "" && sign.Handle != x.Command.Handle {
+	if sign.Handle != "" && sign.Handle != o.Handle {
 		return next
 	}
 	moved := c.Now.Sub(before.At) + max(sign.Promised(), stall) - max(before.Promised(), stall)

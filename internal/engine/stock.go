@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/computed"
@@ -21,14 +20,27 @@ import (
 
 // Drawn are the parts of stocks that the command of an experiment uses up; a [Shortage] names the one
 // that does not suffice.
-func Drawn(s *campaign.State, x *campaign.Experiment) (drawn []events.Drawn, short *Shortage) {
-	draws, err := computed.Draws(s.Definition, x.Parameters)
-	if err != nil {
-		return nil, &Shortage{Experiment: x.ID, Why: err.Error()}
+func Drawn(s *campaign.State, x *campaign.Experiment) (parts []events.Drawn, short *Shortage) {
+	return drawn(s, s.Definition.Draws(), []string{x.ID})
+}
+
+// drawn are the parts of stocks that a command for some experiments uses up: so much of each for each
+// of them.
+func drawn(
+	s *campaign.State, uses map[string]definition.Draw, experiments []string,
+) (drawn []events.Drawn, short *Shortage) {
+	who := events.ExperimentList(experiments)
+	var draws []computed.Draw
+	for _, id := range experiments {
+		own, err := computed.Draws(s.Definition, uses, s.Experiment(id).Parameters)
+		if err != nil {
+			return nil, &Shortage{Experiment: who, Why: err.Error()}
+		}
+		draws = computed.Sum(draws, own)
 	}
 	for _, d := range draws {
 		stock := s.Stock(d.Stock)
-		short := &Shortage{Experiment: x.ID, Stock: d.Stock}
+		short := &Shortage{Experiment: who, Stock: d.Stock}
 		switch {
 		case d.Unit == "" && d.Labels > len(stock.Labels):
 			short.Why = fmt.Sprintf("it needs %d of %s, and %s", d.Labels, d.Stock, LeftOf(stock))
@@ -58,18 +70,6 @@ func LeftOf(s *campaign.Stock) string {
 		return "1 is left"
 	}
 	return fmt.Sprintf("%d are left", len(s.Labels))
-}
-
-// Dispatched is the event by which an experiment's command is handed to an instrument, with what it
-// uses up.
-func Dispatched(
-	s *campaign.State, x *campaign.Experiment, to instruments.Description,
-) *events.ExperimentDispatched {
-	drawn, _ := Drawn(s, x) // see Short
-	return &events.ExperimentDispatched{
-		Experiment: x.ID, Command: CommandID(s, x.ID), Instrument: to.Name, Identity: to.Identity,
-		Drawn: drawn,
-	}
 }
 
 // Shortage is that a stock does not suffice for an experiment.

@@ -136,8 +136,10 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
 	}
-	for _, x := range s.BeingCalledOff() {
-		c.CalledOff = append(c.CalledOff, *x)
+	for _, o := range s.BeingCalledOff() {
+		if x := s.Experiment(o.Subject); x != nil {
+			c.CalledOff = append(c.CalledOff, *x)
+		}
 	}
 	if x := s.Experiment(s.Contradicted); x != nil {
 		contradicted := *x

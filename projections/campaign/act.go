@@ -130,8 +130,8 @@ func (s *State) UnderWay(b *Batch) bool {
 	return slices.ContainsFunc(b.Acts, func(id string) bool { return s.Act(id).Open() })
 }
 
-// Occupied counts the batches that occupy a place, or are about to.
-func (s *State) Occupied(place string) (n int) {
+// Occupants counts the batches that occupy a place, or are about to.
+func (s *State) Occupants(place string) (n int) {
 	for i := range s.Batches {
 		if b := &s.Batches[i]; !b.Over && (slices.Contains(b.Places, place) || s.taking(b, place)) {
 			n++
@@ -144,12 +144,12 @@ func (s *State) Occupied(place string) (n int) {
 func (s *State) taking(b *Batch, place string) bool {
 	return slices.ContainsFunc(b.Acts, func(id string) bool {
 		a := s.Act(id)
-		return a.Open() && b.stage(a.Stage).Holds == place
+		return a.Open() && b.Stage(a.Stage).Holds == place
 	})
 }
 
-// stage returns the stage of a name in the batch's procedure.
-func (b *Batch) stage(name string) *definition.Stage {
+// Stage returns the stage of a name in the batch's procedure.
+func (b *Batch) Stage(name string) *definition.Stage {
 	i := slices.IndexFunc(b.Procedure, func(s definition.Stage) bool { return s.Name == name })
 	if i < 0 {
 		return nil
@@ -211,7 +211,7 @@ func (s *State) dispatchAct(e events.Event, p *events.ActDispatched) (problem st
 	if b == nil || b.Over {
 		return fmt.Sprintf("there is no batch %s under way", p.Batch)
 	}
-	stage := b.stage(p.Stage)
+	stage := b.Stage(p.Stage)
 	if stage == nil || len(p.Experiments) == 0 {
 		return fmt.Sprintf("the procedure of batch %s has no stage %q, or it is for no experiment", b.ID, p.Stage)
 	}
@@ -220,7 +220,7 @@ func (s *State) dispatchAct(e events.Event, p *events.ActDispatched) (problem st
 			return fmt.Sprintf("%s is not of batch %s", id, b.ID)
 		}
 	}
-	if problem := s.early(b, stage, p.Experiments, e.Time); problem != "" {
+	if problem := s.Early(b, stage, p.Experiments, e.Time); problem != "" {
 		return problem
 	}
 	if problem := drawable(s, p.Drawn); problem != "" {
@@ -239,9 +239,9 @@ func (s *State) dispatchAct(e events.Event, p *events.ActDispatched) (problem st
 	return ""
 }
 
-// early reports why an act of a stage could not begin for experiments, or "": each stage before it has
+// Early reports why an act of a stage could not begin for experiments, or "": each stage before it has
 // to be done, and its time to have come, and nothing else may be under way for them there.
-func (s *State) early(
+func (s *State) Early(
 	b *Batch, stage *definition.Stage, experiments []string, now time.Time,
 ) (problem string) {
 	for _, x := range experiments {
@@ -249,7 +249,7 @@ func (s *State) early(
 			return fmt.Sprintf("stage %s of %s is %s", stage.Name, x, how)
 		}
 		for _, edge := range stage.After {
-			before := b.stage(edge.Stage)
+			before := b.Stage(edge.Stage)
 			how, last := s.Progress(b, before, x)
 			switch {
 			case stage.Always:
@@ -269,7 +269,7 @@ func (s *State) early(
 	case stage.Always && s.UnderWay(b):
 		return fmt.Sprintf("an act of batch %s is open", b.ID)
 	case stage.Holds != "" && !slices.Contains(b.Places, stage.Holds) &&
-		s.Occupied(stage.Holds) >= s.Definition.Room(stage.Holds):
+		s.Occupants(stage.Holds) >= s.Definition.Room(stage.Holds):
 		return fmt.Sprintf("the place %s is full", stage.Holds)
 	}
 	return ""
@@ -391,7 +391,7 @@ func (s *State) endAct(
 	a.EndedAt = e.Time
 	a.Command.overByOutcome(e)
 	b := s.Batch(a.Batch)
-	stage := b.stage(a.Stage)
+	stage := b.Stage(a.Stage)
 	if status != events.ActDone {
 		return ""
 	}

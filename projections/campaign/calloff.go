@@ -39,27 +39,6 @@ type CallOff struct {
 	Overtaken bool `json:"overtaken,omitempty"`
 }
 
-// BeingCalledOff returns the experiments whose commands are being called off.
-func (s *State) BeingCalledOff() (all []*Experiment) {
-	for i := range s.Experiments {
-		if x := &s.Experiments[i]; x.Command.BeingCalledOff() {
-			all = append(all, x)
-		}
-	}
-	return all
-}
-
-// AtWork counts the experiments on which the device may be at work, or which it
-// may still begin.
-func (s *State) AtWork() (n int) {
-	for i := range s.Experiments {
-		if s.Experiments[i].Command.AtWork() {
-			n++
-		}
-	}
-	return n
-}
-
 // uncommanded says that an experiment was given to no instrument, or "".
 func uncommanded(x *Experiment) (problem string) {
 	if x != nil && x.Command.ID == "" {

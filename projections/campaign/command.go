@@ -10,29 +10,29 @@ import (
 // experiment is in the table [made].
 type Command struct {
 	// ID is empty where no instrument was given anything.
-	ID   string
-	Fate Fate
+	ID   string `json:"id,omitempty"`
+	Fate Fate   `json:"fate"`
 	// Instrument was given it, and gives the result; without a command, whoever gave the result.
-	Instrument string
+	Instrument string `json:"instrument,omitempty"`
 	// Identity names the device it was sent to, where that said so, and Real is set where the device
 	// was not simulated.
-	Identity string
-	Real     bool
+	Identity string `json:"identity,omitempty"`
+	Real     bool   `json:"real,omitempty"`
 	// DispatchedAt is when it was sent, RecalledAt when the instrument said what had become of it, to
 	// a process that had not sent it.
-	DispatchedAt time.Time
-	RecalledAt   time.Time
+	DispatchedAt time.Time `json:"dispatched_at,omitzero"`
+	RecalledAt   time.Time `json:"recalled_at,omitzero"`
 	// Drawn are the parts of stocks that it uses up.
-	Drawn []events.Drawn
+	Drawn []events.Drawn `json:"drawn,omitempty"`
 	// Handle is the device's own name of the run, by which it is found again.
-	Handle string
+	Handle string `json:"handle,omitempty"`
 	// Sign is the latest recorded sign of life, nil for none. One that does not say how far the
 	// command is leaves the earlier word on that.
-	Sign *Sign
+	Sign *Sign `json:"sign,omitempty"`
 	// Stalled is set while the instrument is known to be silent.
-	Stalled bool
+	Stalled bool `json:"stalled,omitempty"`
 	// CallOff is that it was called off; nil where it was not.
-	CallOff *CallOff
+	CallOff *CallOff `json:"call_off,omitempty"`
 }
 
 // Fate says how far a command has come.

@@ -16,7 +16,7 @@ import (
 // where a stock has no more, as after a refill, they begin again. The caller holds mu.
 func (s *Session) draw(point definition.Point) (drawn []events.Drawn) {
 	def := s.env.Definition
-	draws, err := computed.Draws(&def, point)
+	draws, err := computed.Draws(&def, def.Draws(), point)
 	if err != nil {
 		return nil // the campaign would wait for a person
 	}

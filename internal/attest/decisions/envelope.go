@@ -564,8 +564,8 @@ func (a *auditor) identity() (name string, simulated, known bool) {
 // process's other dispatches, and that no called-off command may still begin. It also notes the
 // dispatch, by which checkActor judges later answers.
 func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
-	for _, x := range a.core.State().BeingCalledOff() {
-		a.mismatch(p.Experiment, "it was sent while %s was being called off", x.ID)
+	for _, o := range a.core.State().BeingCalledOff() {
+		a.mismatch(p.Experiment, "it was sent while %s was being called off", o.Subject)
 	}
 	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
 		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)

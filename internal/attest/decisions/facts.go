@@ -222,26 +222,34 @@ func checkUnusable(a *auditor, in *identified, q *definition.QuantityDef, p *eve
 
 // checkUnresolved checks an abandoned experiment against the instrument's silence. At a restart the
 // instrument has declared its fate unknown.
-func checkUnresolved(a *auditor, in *identified, _ *events.ExperimentUnresolved) {
+func checkUnresolved(a *auditor, in *identified, p *events.ExperimentUnresolved) {
 	_, recovery := a.batch.opening.(*events.RecoveryDone)
 	if recovery || in.author != byEngine || in.x == nil {
 		return
 	}
-	_, giveUp := a.core.State().Definition.Silence()
-	checkSilence(a, in, giveUp)
+	checkGivenUp(a, p.Experiment)
+}
+
+// checkGivenUp checks a command that was given up against the silence of its instrument.
+func checkGivenUp(a *auditor, subject string) {
+	if o := a.core.State().Order(subject); o.Command != nil {
+		_, giveUp := a.core.State().Definition.At(o.Resource).Silence()
+		checkSilence(a, o, giveUp)
+	}
 }
 
 // checkStalled checks the statement that an instrument is silent, and its number of seconds,
 // against the definition.
-func checkStalled(a *auditor, in *identified, p *events.InstrumentStalled) {
-	if in.x == nil {
+func checkStalled(a *auditor, _ *identified, p *events.InstrumentStalled) {
+	o := a.core.State().Order(p.Subject())
+	if o.Command == nil {
 		return
 	}
-	stall, _ := a.core.State().Definition.Silence()
-	checkSilence(a, in, stall)
-	_, longer := in.x.Command.Silence(stall)
+	stall, _ := a.core.State().Definition.At(o.Resource).Silence()
+	checkSilence(a, o, stall)
+	_, longer := o.Silence(stall)
 	if want := (stall + longer).Seconds(); p.Waited != want {
-		a.mismatch(p.Experiment, "it was waited for %v s; the definition says %v s", p.Waited, want)
+		a.mismatch(p.Subject(), "it was waited for %v s; the definition says %v s", p.Waited, want)
 	}
 }
 
@@ -249,10 +257,11 @@ func checkStalled(a *auditor, in *identified, p *events.InstrumentStalled) {
 // that was sent the command.
 func checkSignalled(a *auditor, in *identified, p *events.InstrumentSignalled) {
 	if in.author == byInstrument && in.name != p.Instrument {
-		a.mismatch(p.Experiment, "%q gives the sign; the command is one of %q", in.name, p.Instrument)
+		a.mismatch(p.Subject(), "%q gives the sign; the command is one of %q", in.name, p.Instrument)
 	}
-	if in.x != nil && engine.Signalled(a.core.At(engine.World{Now: a.event.Time}), p.Experiment, p.Sign) == nil {
-		a.mismatch(p.Experiment, "the sign tells nothing new, and was recorded")
+	known := a.core.State().Order(p.Subject()).Command != nil
+	if known && engine.Signalled(a.core.At(engine.World{Now: a.event.Time}), p.Subject(), p.Sign) == nil {
+		a.mismatch(p.Subject(), "the sign tells nothing new, and was recorded")
 	}
 }
 
@@ -492,13 +501,12 @@ func checkFailed(a *auditor, in *identified, p *events.ExperimentFailed) {
 
 // checkSilence checks the statement that an instrument is silent against the time since its
 // dispatch, or since its latest sign of life and what that promised.
-func checkSilence(a *auditor, in *identified, allowed time.Duration) {
-	x := in.x
-	since := x.Command.DispatchedAt
-	if sign := x.Command.Sign; sign != nil && sign.At.After(since) {
+func checkSilence(a *auditor, o campaign.Order, allowed time.Duration) {
+	since := o.DispatchedAt
+	if sign := o.Sign; sign != nil && sign.At.After(since) {
 		since = sign.At
-		stall, _ := a.core.State().Definition.Silence()
-		_, longer := x.Command.Silence(stall)
+		stall, _ := a.core.State().Definition.At(o.Resource).Silence()
+		_, longer := o.Silence(stall)
 		allowed += longer
 	}
 	if a.event.Time.Before(a.now) || a.now.Before(since) { // a clock was set back
@@ -506,7 +514,7 @@ func checkSilence(a *auditor, in *identified, allowed time.Duration) {
 	}
 	if silent := a.event.Time.Sub(since); allowed <= 0 || silent < allowed {
 		a.mismatch(
-			x.ID,
+			o.Subject,
 			"it says that the instrument is silent %s after it was handed out; the definition allows %s",
 			silent, allowed,
 		)

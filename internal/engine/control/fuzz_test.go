@@ -114,7 +114,7 @@ func FuzzRequests(f *testing.F) {
 		if err != nil {
 			t.Fatalf("the campaign cannot be folded any more: %v", err)
 		}
-		if _, err := core.Next(engine.World{Now: at, Capacity: 1}); err != nil {
+		if _, err := core.Next(engine.World{Now: at, Resources: engine.Only(engine.Resource{Capacity: 1})}); err != nil {
 			t.Fatalf("the campaign cannot go on: %v", err)
 		}
 		if ok, _ := post([]byte(`{"campaign":"electrolyte","request":{"actor":"person:eve","note":{"text":"still here"}}}`)); !ok {

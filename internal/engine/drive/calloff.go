@@ -30,20 +30,20 @@ type call struct {
 // callOff tells the instrument that a command is off, until it has answered. It
 // goes to the device past every queue: in a goroutine of its own, and under no
 // lease or ticket. An order that follows takes the place of the one before.
-func (c *couriers) callOff(t *team, s *campaign.State, x *campaign.Experiment) {
-	if before := c.calls[x.ID]; before != nil {
+func (c *couriers) callOff(t *team, s *campaign.State, o campaign.Order) {
+	if before := c.calls[o.Subject]; before != nil {
 		before.cancel()
 	}
 	ctx, cancel := context.WithCancel(t.awaiting)
 	if c.calls == nil {
 		c.calls = make(map[string]*call)
 	}
-	c.calls[x.ID] = &call{order: x.Command.CallOff.Order, cancel: cancel}
+	c.calls[o.Subject] = &call{order: o.CallOff.Order, cancel: cancel}
 	off := callingOff{
-		team: t, instrument: c.instrument, cmd: engine.CommandOf(s, x), order: *x.Command.CallOff,
-		asks:    !x.Command.UnderWay(),
-		settled: !x.Status.Open() && x.Status != campaign.Cancelled,
-		byHand:  s.Definition.ByHand(),
+		team: t, instrument: c.instruments[o.Resource], cmd: engine.CommandOf(s, o.Subject), order: *o.CallOff,
+		asks:    !o.UnderWay(),
+		settled: !o.Open && !o.DidNotTakePlace(),
+		byHand:  s.Definition.At(o.Resource).ByHand,
 	}
 	t.consult(func() {
 		defer cancel()
@@ -54,7 +54,7 @@ func (c *couriers) callOff(t *team, s *campaign.State, x *campaign.Experiment) {
 // releaseCalls ends the calls that need no answer any more.
 func (c *couriers) releaseCalls(s *campaign.State) {
 	for id, call := range c.calls {
-		if x := s.Experiment(id); x == nil || !x.Command.BeingCalledOff() {
+		if o := s.Order(id); o.Command == nil || !o.BeingCalledOff() {
 			call.cancel()
 			delete(c.calls, id)
 		}
@@ -84,7 +84,7 @@ func (o callingOff) untilAnswered(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		o.team.send(ctx, notCalledOff{o.cmd.Experiment, o.order.Order, err.Error()})
+		o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, err.Error()})
 		if !pause(ctx, wait) {
 			return
 		}
@@ -116,14 +116,14 @@ func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 
 // answered reports that the command is void, with its fate.
 func (o callingOff) answered(ctx context.Context, by events.Voided) {
-	said := calledOff{experiment: o.cmd.Experiment, order: o.order.Order, by: by}
+	said := calledOff{subject: o.cmd.Subject(), order: o.order.Order, by: by}
 	if o.asks && !o.byHand {
 		said.fate = recalledBy(ctx, o.instrument, o.cmd).fate
 	}
 	acted := said.fate == instruments.FateRunning || said.fate == instruments.FateFinished
 	if o.settled && acted {
 		if said.fate == instruments.FateRunning {
-			o.team.send(ctx, notCalledOff{o.cmd.Experiment, o.order.Order, "it is still at work on it"})
+			o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, "it is still at work on it"})
 		}
 		if outcome, err := o.instrument.Await(ctx, o.cmd); err == nil {
 			said.ended = &outcome
@@ -136,96 +136,100 @@ func (o callingOff) answered(ctx context.Context, by events.Voided) {
 
 // calledOff reports that a command cannot begin any more, with the order that led to that.
 type calledOff struct {
-	experiment, order string
-	by                events.Voided
-	fate              instruments.Fate
-	ended             *instruments.Outcome // where it was asked for and is known
+	subject, order string
+	by             events.Voided
+	fate           instruments.Fate
+	ended          *instruments.Outcome // where it was asked for and is known
 }
 
 // apply records it as the instrument's answer, or as the engine's where the
 // program was ended.
 func (m calledOff) apply(ctx context.Context, r *Runner) error {
-	x := r.core.State().Experiment(m.experiment)
-	if x.Command.CallOff == nil || x.Command.CallOff.Order != m.order {
+	s := r.core.State()
+	o := s.Order(m.subject)
+	if o.CallOff == nil || o.CallOff.Order != m.order {
 		return nil // another order was given since
 	}
-	if m.fate == "" && !x.Command.UnderWay() && !r.core.State().Definition.ByHand() {
-		delete(r.couriers.calls, m.experiment) // given up since: called again, and asked
+	if m.fate == "" && !o.UnderWay() && !s.Definition.At(o.Resource).ByHand {
+		delete(r.couriers.calls, m.subject) // given up since: called again, and asked
 		return nil
 	}
-	if r.couriers.inFlight[m.experiment] != nil {
+	if r.couriers.inFlight[m.subject] != nil {
 		m.ended = nil // who waits for it says it
 	}
-	known := evidenceOf(&x.Command, r.device.description)
-	payloads := engine.CalledOff(r.core.At(engine.World{}), m.experiment, m.by, m.fate, m.ended, r.device.description)
+	from := r.devices[o.Resource].description
+	known := evidenceOf(o.Command, from)
+	payloads := engine.CalledOff(r.core.At(engine.World{}), m.subject, m.by, m.fate, m.ended, from)
 	if payloads == nil {
 		return nil
 	}
 	var err error
 	if m.by == events.VoidedByProgram {
-		err = r.append(ctx, "engine", r.core.State().LastEvent, payloads...)
+		err = r.append(ctx, "engine", s.LastEvent, payloads...)
 	} else {
-		err = r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
+		err = r.appendTraced(ctx, "instrument:"+o.Instrument, o.LastEvent, o.Trace, payloads...)
 	}
 	if err != nil {
 		return err
 	}
 	// The instrument has just reported its fate: it need not be asked again.
-	x = r.core.State().Experiment(m.experiment)
-	if x.Command.Fate == campaign.Begun && r.couriers.inFlight[x.ID] == nil {
-		r.await(x, verdict{fate: m.fate}, known)
+	if o = s.Order(m.subject); o.Fate == campaign.Begun && r.couriers.inFlight[o.Subject] == nil {
+		r.await(o, verdict{fate: m.fate}, known)
 	}
 	return nil
 }
 
 // notCalledOff carries the reason that a call is not answered yet.
-type notCalledOff struct{ experiment, order, why string }
+type notCalledOff struct{ subject, order, why string }
 
 // apply keeps it for readers of the campaign. The fate of the device's commands is unknown from
 // then on: no one can tell whether it stops.
 func (m notCalledOff) apply(ctx context.Context, r *Runner) error {
-	c := r.couriers.calls[m.experiment]
+	c := r.couriers.calls[m.subject]
 	if c == nil || c.order != m.order {
 		return nil
 	}
 	c.why = m.why
-	x := r.core.State().Experiment(m.experiment)
-	if !x.Command.UnderWay() {
+	o := r.core.State().Order(m.subject)
+	if !o.UnderWay() {
 		return nil
 	}
 	outcome := instruments.Outcome{
 		Status: instruments.Unknown, Cause: "it was called off, and that was not answered: " + m.why,
 	}
-	payloads := engine.Concluded(r.core.At(engine.World{}), m.experiment, outcome, nil, r.device.description)
-	return r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
+	from := r.devices[o.Resource].description
+	payloads := engine.Concluded(r.core.At(engine.World{}), m.subject, outcome, nil, from)
+	return r.appendTraced(ctx, "instrument:"+o.Instrument, o.LastEvent, o.Trace, payloads...)
 }
 
 // hear listens for confirmations of starts that were given up, for as long as the
 // run lasts.
 func (c *couriers) hear(t *team) {
-	witness, ok := c.instrument.(instruments.Confirmer)
-	if !ok {
-		return
-	}
-	t.consult(func() {
-		for {
-			cmd, err := witness.Confirmed(t.awaiting)
-			if err != nil {
-				return
-			}
-			t.send(t.awaiting, confirmed{cmd.Experiment, cmd.ID})
+	for _, instrument := range c.instruments {
+		witness, ok := instrument.(instruments.Confirmer)
+		if !ok {
+			continue
 		}
-	})
+		t.consult(func() {
+			for {
+				cmd, err := witness.Confirmed(t.awaiting)
+				if err != nil {
+					return
+				}
+				t.send(t.awaiting, confirmed{cmd.Subject(), cmd.ID})
+			}
+		})
+	}
 }
 
 // confirmed reports that the instrument has confirmed a start that was given up.
-type confirmed struct{ experiment, command string }
+type confirmed struct{ subject, command string }
 
 func (m confirmed) apply(ctx context.Context, r *Runner) error {
-	payloads := engine.Confirmed(r.core.State(), m.experiment, m.command)
+	payloads := engine.Confirmed(r.core.State(), m.subject, m.command)
 	if payloads == nil {
 		return nil
 	}
-	x := r.core.State().Experiment(m.experiment)
-	return r.appendTraced(ctx, "instrument:"+x.Command.Instrument, x.LastEvent, x.Trace, payloads...)
+	o := r.core.State().Order(m.subject)
+	return r.appendTraced(ctx, "instrument:"+o.Instrument, o.LastEvent, o.Trace, payloads...)
 }

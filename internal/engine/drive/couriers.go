@@ -17,23 +17,21 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// couriers carry commands to the instrument and questions to the experts, and bring back the
+// couriers carry commands to the instruments and questions to the experts, and bring back the
 // answers. They keep track of both; the loop never waits for an adapter itself.
 //
 // All fields belong to the loop. A goroutine gets all it needs when it begins, and reports by
 // messages.
 type couriers struct {
-	instrument instruments.Instrument
-	reviewers  map[string]humans.Reviewer
-	method     methods.Method // nil if none is run here
+	instruments map[string]instruments.Instrument // by the campaign's names for them
+	reviewers   map[string]humans.Reviewer
+	method      methods.Method // nil if none is run here
 
-	inFlight   map[string]context.CancelFunc // experiments and questions waited for
-	calls      map[string]*call              // that commands are off, by their experiments
+	inFlight   map[string]context.CancelFunc // subjects of commands and questions waited for
+	calls      map[string]*call              // that commands are off, by their subjects
 	recovery   *recovery                     // nil unless one is under way
 	collecting map[string]bool               // experiments whose late quantities it is asked for
 	listening  map[string]context.CancelFunc // experiments whose late values it may report unasked
-	noDelivery bool                          // it gives nothing later
-	describing bool                          // the instrument is asked what it is
 	prompted   string                        // the expert who is asked for examples
 	examples   *examples                     // that were given and not recorded yet
 	consulting engine.Consult                // what the method is asked; zero for nothing
@@ -60,9 +58,9 @@ func (c *couriers) release(id string) {
 // recorded. A person at the bench is not awaited.
 func (c *couriers) releaseSettled(s *campaign.State) {
 	for id := range c.inFlight {
-		q, x := s.Question(id), s.Experiment(id)
+		q, o := s.Question(id), s.Order(id)
 		answered := q != nil && q.Status != campaign.Asked
-		byHand := x != nil && !x.Status.Open() && s.Definition.Instrument.ByHand
+		byHand := o.Command != nil && !o.Open && s.Definition.At(o.Resource).ByHand
 		if answered || byHand {
 			c.release(id)
 		}
@@ -79,9 +77,6 @@ func (c *couriers) world(w *engine.World, s *campaign.State) {
 	for id, call := range c.calls {
 		w.CallingOff[id] = engine.CallingOff{Order: call.order, Why: call.why}
 	}
-	w.Describing = c.describing
-	_, delivers := c.instrument.(instruments.Deliverer)
-	w.Delivers = delivers && !c.noDelivery
 	w.Collecting = maps.Clone(c.collecting)
 	w.Prompted = c.prompted
 	w.Consulting = c.consulting
@@ -105,10 +100,10 @@ func (c *couriers) simulatedExpert(name string) bool {
 	return reviewer != nil && reviewer.Describe().Simulated
 }
 
-// describe asks the instrument to describe itself.
-func (c *couriers) describe(t *team, answer func(instruments.Description, error) message) {
+// describe asks an instrument to describe itself.
+func (t *team) describe(d *device, answer func(instruments.Description, error) message) {
 	t.consult(func() {
-		description, err := describe(t.awaiting, c.instrument, attempts)
+		description, err := describe(t.awaiting, d.instrument, attempts)
 		t.send(t.awaiting, answer(description, err))
 	})
 }
@@ -133,26 +128,27 @@ func describe(
 // The wait ends by release, which says nothing about the command: a message is
 // sent only where the instrument has answered.
 func (c *couriers) await(
-	t *team, cmd instruments.Command, known verdict, e evidence, guard guard, announce bool,
+	t *team, instrument instruments.Instrument, cmd instruments.Command, known verdict, e evidence, guard guard,
+	announce bool,
 ) {
 	ctx, cancel := context.WithCancel(t.awaiting)
-	c.inFlight[cmd.Experiment] = cancel
-	sent := sending{t, c.instrument, cmd, e, guard}
-	if signaller, ok := c.instrument.(instruments.Signaller); ok {
+	c.inFlight[cmd.Subject()] = cancel
+	sent := sending{t, instrument, cmd, e, guard}
+	if signaller, ok := instrument.(instruments.Signaller); ok {
 		t.consult(func() {
 			for {
 				sign, err := signaller.Sign(ctx, cmd)
 				if err != nil {
 					return
 				}
-				t.send(ctx, signalled{cmd.Experiment, sign})
+				t.send(ctx, signalled{cmd.Subject(), sign})
 			}
 		})
 	}
 	t.consult(func() {
 		outcome, err := sent.startAndAwait(ctx, known, announce)
 		if ctx.Err() == nil {
-			t.send(ctx, concluded{cmd.Experiment, outcome, err})
+			t.send(ctx, concluded{cmd.Subject(), outcome, err})
 		}
 	})
 }
@@ -167,7 +163,7 @@ const (
 // collect asks the instrument for quantities of an experiment that has ended,
 // until it delivers one of them.
 func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string) {
-	deliverer := c.instrument.(instruments.Deliverer) // what Collect calls for
+	deliverer := c.instruments[""].(instruments.Deliverer) // what Collect calls for
 	if c.collecting == nil {
 		c.collecting = make(map[string]bool)
 	}
@@ -197,7 +193,7 @@ func (c *couriers) collect(t *team, cmd instruments.Command, quantities []string
 // listen takes unsolicited values of the instrument for an experiment that awaits nothing any
 // more.
 func (c *couriers) listen(t *team, cmd instruments.Command) {
-	listener, ok := c.instrument.(instruments.Listener)
+	listener, ok := c.instruments[""].(instruments.Listener)
 	if !ok || c.listening[cmd.Experiment] != nil {
 		return
 	}
@@ -255,7 +251,7 @@ func (s sending) startAndAwait(
 		}
 	}
 	if announce {
-		s.team.send(ctx, started{s.cmd.Experiment})
+		s.team.send(ctx, started{s.cmd.Subject(), s.cmd.ID})
 	}
 	outcome, err := s.instrument.Await(ctx, s.cmd)
 	if errors.Is(err, instruments.ErrNotStarted) {
@@ -278,7 +274,7 @@ func (s sending) start(ctx context.Context) (ended *instruments.Outcome, err err
 	}
 	for attempt := 1; ; attempt++ {
 		if why := s.guard.ask(ctx); why != "" {
-			s.team.send(ctx, lost{why, s.guard.leased})
+			s.team.send(ctx, lost{s.guard.device, why, s.guard.leased})
 			return deferred("it was not sent: " + why), nil
 		}
 		err := s.instrument.Start(ctx, s.cmd)

@@ -46,9 +46,9 @@ func TestCouriersInFlight(t *testing.T) {
 	x := &s.Experiments[0]
 	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Sent}
 	x.Status = campaign.Dispatched
-	c := couriers{instrument: absent{}, inFlight: make(map[string]context.CancelFunc)}
+	c := couriers{inFlight: make(map[string]context.CancelFunc)}
 	may := guard{ask: func(context.Context) string { return "" }}
-	c.await(newTeam(t), engine.CommandOf(s, x), verdict{fate: instruments.FateNotStarted}, evidence{}, may, true)
+	c.await(newTeam(t), absent{}, engine.CommandOf(s, x.ID), verdict{fate: instruments.FateNotStarted}, evidence{}, may, true)
 	var w engine.World
 	if c.world(&w, s); !w.InFlight["e1"] {
 		t.Error("it is not known what is in flight")
@@ -72,17 +72,18 @@ func TestCouriersRecovery(t *testing.T) {
 	x.Status = campaign.Started
 	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Begun, Instrument: "robot"}
 	for _, simulated := range []bool{false, true} {
-		c := couriers{instrument: absent{instruments.FateNotStarted}}
+		c := couriers{}
 		team := newTeam(t)
 		now := instruments.Description{Name: "robot", Simulated: simulated}
-		c.recover(team, s, now, []string{"e1"}, time.Time{})
+		devices := map[string]*device{"": {instrument: absent{instruments.FateNotStarted}, description: now}}
+		c.recover(team, s, devices, []string{"e1"}, time.Time{})
 		var w engine.World
 		if c.world(&w, s); !w.Recovering || c.recovered() != nil {
 			t.Error("it is recovered before the instrument has answered")
 		}
 		c.recovery.verdicts = (<-team.inbox).(recalled).verdicts
 		done := c.recovered()
-		payloads, await := done.payloads(s, now, events.Build{})
+		payloads, await := done.payloads(s, devices, events.Build{})
 		if simulated != (len(await) == 1) || simulated != (len(payloads) == 1) || c.recovery != nil {
 			t.Errorf("simulated %v: %d events, %d to be awaited", simulated, len(payloads), len(await))
 		}
@@ -131,7 +132,7 @@ func TestCouriersStartNothingThatIsOff(t *testing.T) {
 	x.Command = campaign.Command{ID: "small/e1", Fate: campaign.Begun, CallOff: &campaign.CallOff{Order: "7"}}
 	x.Status = campaign.Started
 	e := evidenceOf(&x.Command, instruments.Description{Simulated: true})
-	sent := sending{newTeam(t), startless{t: t}, engine.CommandOf(s, x), e, guard{}}
+	sent := sending{newTeam(t), startless{t: t}, engine.CommandOf(s, x.ID), e, guard{}}
 	outcome, err := sent.startAndAwait(t.Context(), verdict{fate: instruments.FateNotStarted}, false)
 	if err != nil || outcome.Status != instruments.Cancelled {
 		t.Errorf("it ends as %+v, %v", outcome, err)

@@ -37,7 +37,7 @@ func BenchmarkDecision(b *testing.B) {
 				}
 				b.StartTimer()
 				for decided := false; !decided; {
-					step, err := core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1})
+					step, err := core.Next(engine.World{Now: time.Unix(0, 0), Resources: engine.Only(engine.Resource{Capacity: 1})})
 					if err != nil {
 						b.Fatal(err)
 					}

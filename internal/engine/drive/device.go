@@ -63,17 +63,21 @@ type HeldTicket interface {
 // is shorter.
 var leaseEvery = 5 * time.Second
 
-// device is the campaign's instrument: its description, the lease, and the tickets.
+// device is an instrument of the campaign: its description, the lease, and the tickets.
 //
 // It belongs to the loop; the goroutines that wait for tickets speak to it
 // through messages.
 type device struct {
+	resource    string // the campaign's name for it; empty for the only one
+	instrument  instruments.Instrument
 	description instruments.Description
+	describing  bool                  // it is asked what it is
+	noDelivery  bool                  // it gives nothing later
 	lease       Lease                 // nil without a lease
 	lost        string                // why the lease is gone
 	leased      int                   // how often it was taken anew
 	queued      *queued               // nil where no ticket is waited for or unused
-	tickets     map[string]HeldTicket // of experiments that the device may be at work on
+	tickets     map[string]HeldTicket // of commands that the device may be at work on, by their subjects
 	wg          sync.WaitGroup        // of those who wait for tickets
 }
 
@@ -95,7 +99,7 @@ func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Na
 func (d *device) take(
 	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
 ) error {
-	if lock != nil && d.lease == nil && engine.Exclusive(*s.Definition, is) {
+	if lock != nil && d.lease == nil && engine.Exclusive(*s.Definition.For(d.resource), is) {
 		lease, err := lock(is)
 		if err != nil {
 			return err
@@ -118,24 +122,23 @@ func (d *device) adopt(s *campaign.State, tickets Tickets) error {
 		return nil
 	}
 	var commands []string
-	experiments := make(map[string]string)
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if !x.Command.AtWork() {
+	subjects := make(map[string]string)
+	for o := range s.Orders() {
+		if o.Resource != d.resource || !o.AtWork() {
 			continue
 		}
-		if ticket := d.tickets[x.ID]; ticket != nil {
+		if ticket := d.tickets[o.Subject]; ticket != nil {
 			if ticket.Check() == nil {
 				continue
 			}
 			ticket.Leave()
 		}
-		commands = append(commands, x.Command.ID)
-		experiments[x.Command.ID] = x.ID
+		commands = append(commands, o.ID)
+		subjects[o.ID] = o.Subject
 	}
 	adopted, err := tickets.Adopt(commands)
 	for command, ticket := range adopted {
-		d.tickets[experiments[command]] = ticket
+		d.tickets[subjects[command]] = ticket
 	}
 	return err
 }
@@ -188,26 +191,25 @@ func notBack(err error) error {
 // guard is asked, by the goroutine of a command, right before the command is
 // sent.
 type guard struct {
+	device *device
 	leased int // when the command was dispatched
 	// ask returns the reason that nothing may be sent any more, "" for none.
 	ask func(ctx context.Context) (why string)
 }
 
 // guard returns the check that a command goes to the campaign's device and nowhere else; it is
-// called in the loop. describe asks the device that answers now for its description.
+// called in the loop.
 //
 // lease and description are those of the moment of the dispatch: a command belongs to the
 // device that the log says it was dispatched to. Simulations need no guard.
-func (d *device) guard(
-	def *definition.Campaign, describe func(context.Context) (instruments.Description, error),
-) guard {
+func (d *device) guard(def *definition.Campaign) guard {
 	lease := d.lease
 	had := d.description
-	if !engine.Exclusive(*def, had) {
-		return guard{d.leased, func(context.Context) string { return "" }}
+	if !engine.Exclusive(*def.For(d.resource), had) {
+		return guard{d, d.leased, func(context.Context) string { return "" }}
 	}
-	return guard{d.leased, func(ctx context.Context) string {
-		now, err := describe(ctx)
+	return guard{d, d.leased, func(ctx context.Context) string {
+		now, err := d.instrument.Describe(ctx)
 		if err == nil && (now.Name != had.Name || now.Identity != had.Identity) {
 			return fmt.Sprintf("the instrument is another one: it was %s, and now there is %s",
 				named(had.Name, had.Identity), named(now.Name, now.Identity))
@@ -221,6 +223,23 @@ func (d *device) guard(
 		}
 		return "" // nothing is sent to a device out of reach
 	}}
+}
+
+// world is what the process knows of the device.
+func (d *device) world() engine.Resource {
+	_, delivers := d.instrument.(instruments.Deliverer)
+	r := engine.Resource{
+		Capacity:    max(1, d.description.Capacity),
+		Delivers:    delivers && !d.noDelivery,
+		Undescribed: d.description.Name == "",
+		Describing:  d.describing,
+		Ticket:      d.ticket(),
+	}
+	if d.lost != "" {
+		r.Lost = d.lost
+		r.Device = deviceOf(d.description)
+	}
+	return r
 }
 
 // ticket is the campaign's place in the queue of the device. It is a value for
@@ -249,9 +268,9 @@ func (d *device) queue(awaiting context.Context, command string, send func(conte
 	tickets := d.lease.Tickets()
 	d.wg.Go(func() {
 		ticket, err := tickets.Wait(ctx, command, func(who string) {
-			send(ctx, ticketed{queued: q, behind: who})
+			send(ctx, ticketed{device: d, queued: q, behind: who})
 		})
-		if ctx.Err() == nil && send(ctx, ticketed{queued: q, ticket: ticket, err: err}) {
+		if ctx.Err() == nil && send(ctx, ticketed{device: d, queued: q, ticket: ticket, err: err}) {
 			return
 		}
 		if ticket != nil { // it will not be used
@@ -293,7 +312,7 @@ func (d *device) unqueue() {
 // does, so that after a crash in between others see it as taken rather than
 // free. The core dispatches only with a ticket that is held, so queued.held is
 // there.
-func (d *device) use(experiment, command string) error {
+func (d *device) use(subject, command string) error {
 	if d.queued == nil {
 		return nil
 	}
@@ -303,7 +322,7 @@ func (d *device) use(experiment, command string) error {
 	}
 	d.queued.cancel()
 	d.queued = nil
-	d.tickets[experiment] = ticket
+	d.tickets[subject] = ticket
 	return nil
 }
 
@@ -312,7 +331,7 @@ func (d *device) use(experiment, command string) error {
 // recorded of tickets.
 func (d *device) endTickets(s *campaign.State) {
 	for id, ticket := range d.tickets {
-		if x := s.Experiment(id); x == nil || !x.Command.AtWork() {
+		if o := s.Order(id); o.Command == nil || !o.AtWork() {
 			ticket.End()
 			delete(d.tickets, id)
 		}

@@ -142,7 +142,7 @@ func TestDeviceLost(t *testing.T) {
 		t.Errorf("lost: %q, released %v, %+v", d.lost, q.freed, d.ticket())
 	}
 	q.lost = nil
-	before := d.guard(s.Definition, nil)
+	before := d.guard(s.Definition)
 	if err := d.take(s, d.description, func(instruments.Description) (Lease, error) { return q, nil }); err != nil {
 		t.Fatal(err)
 	}

@@ -47,9 +47,9 @@ func (m request) apply(ctx context.Context, r *Runner) error {
 		m.reply <- reply{err: err}
 		return nil
 	}
-	if m.Resume != nil && r.device.lost != "" {
-		r.couriers.describe(r.team, func(d instruments.Description, err error) message {
-			return returned{d, err, m}
+	if d := r.lost(); m.Resume != nil && d != nil {
+		r.team.describe(d, func(is instruments.Description, err error) message {
+			return returned{d, is, err, m}
 		})
 		return nil
 	}
@@ -61,6 +61,7 @@ func (m request) apply(ctx context.Context, r *Runner) error {
 // returned carries the instrument's description after a lost lease; the pending resume request
 // is retried with it.
 type returned struct {
+	device      *device
 	description instruments.Description
 	err         error
 	resume      request
@@ -69,22 +70,23 @@ type returned struct {
 // apply takes the lease anew, and then records the request; without the device
 // it answers that the campaign stays paused.
 func (m returned) apply(ctx context.Context, r *Runner) error {
-	if r.device.lost != "" { // else another request to resume was quicker
+	if m.device.lost != "" { // else another request to resume was quicker
 		err := m.err
 		if err == nil {
-			err = r.take(m.description)
+			err = r.take(m.device, m.description)
 		}
 		if err != nil {
 			m.resume.reply <- reply{err: notBack(err)}
 			return nil
 		}
-		r.device.restored()
+		m.device.restored()
 	}
 	return m.resume.apply(ctx, r)
 }
 
 // described carries the instrument's description of itself, before the first command.
 type described struct {
+	device      *device
 	description instruments.Description
 	err         error
 }
@@ -92,64 +94,64 @@ type described struct {
 // apply ends the run if the instrument does not describe itself: nothing can be dispatched
 // without that.
 func (m described) apply(_ context.Context, r *Runner) error {
-	r.couriers.describing = false
+	m.device.describing = false
 	if m.err != nil {
 		return m.err
 	}
-	return r.take(m.description)
+	return r.take(m.device, m.description)
 }
 
 // started reports that the instrument has confirmed a command.
-type started struct{ experiment string }
+type started struct{ subject, command string }
 
 // apply records the confirmation, once: after a recovery it may come again.
 func (m started) apply(ctx context.Context, r *Runner) error {
-	x := r.core.State().Experiment(m.experiment)
-	if x.Command.Fate != campaign.Sent {
+	o := r.core.State().Order(m.subject)
+	if o.Fate != campaign.Sent {
 		return nil
 	}
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, &events.ExperimentStarted{
-		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
-	})
+	payloads := engine.Confirmed(r.core.State(), m.subject, m.command)
+	return r.appendTraced(ctx, r.actor(o.Resource), o.LastEvent, o.Trace, payloads...)
 }
 
 // signalled is a sign of life of the instrument at work on a command.
 type signalled struct {
-	experiment string
-	sign       events.Sign
+	subject string
+	sign    events.Sign
 }
 
 func (m signalled) apply(ctx context.Context, r *Runner) error {
-	payload := engine.Signalled(r.core.At(engine.World{Now: r.Now()}), m.experiment, m.sign)
+	payload := engine.Signalled(r.core.At(engine.World{Now: r.Now()}), m.subject, m.sign)
 	if payload == nil {
 		return nil
 	}
-	x := r.core.State().Experiment(m.experiment)
-	if x.Command.Instrument != r.device.description.Name {
+	o := r.core.State().Order(m.subject)
+	if o.Instrument != r.devices[o.Resource].description.Name {
 		return nil // it is another one now, and says nothing of the one that was sent the command
 	}
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payload)
+	return r.appendTraced(ctx, r.actor(o.Resource), o.LastEvent, o.Trace, payload)
 }
 
 // concluded carries the end of a command, or the reason that it is unknown.
 type concluded struct {
-	experiment string
-	outcome    instruments.Outcome
-	err        error
+	subject string
+	outcome instruments.Outcome
+	err     error
 }
 
 // apply records the outcome in the trace of its experiment. The instrument's answer may be
 // useless by now; then nothing is recorded.
 func (m concluded) apply(ctx context.Context, r *Runner) error {
-	r.couriers.release(m.experiment) // its goroutine has ended
-	x := r.core.State().Experiment(m.experiment)
-	payloads := engine.Concluded(r.core.At(engine.World{}), m.experiment, m.outcome, m.err, r.device.description)
+	r.couriers.release(m.subject) // its goroutine has ended
+	o := r.core.State().Order(m.subject)
+	from := r.devices[o.Resource].description
+	payloads := engine.Concluded(r.core.At(engine.World{}), m.subject, m.outcome, m.err, from)
 	if payloads == nil {
 		return nil
 	}
-	trace, end := r.Meter.Trace(x.Trace, "measurement")
+	trace, end := r.Meter.Trace(o.Trace, "measurement")
 	end(nil)
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, trace, payloads...)
+	return r.appendTraced(ctx, r.actor(o.Resource), o.LastEvent, trace, payloads...)
 }
 
 // delivered carries the quantities that came after the end of an experiment, or the fact that
@@ -163,7 +165,7 @@ type delivered struct {
 func (m delivered) apply(ctx context.Context, r *Runner) error {
 	delete(r.couriers.collecting, m.experiment)
 	if m.none != nil {
-		r.couriers.noDelivery = true
+		r.devices[""].noDelivery = true
 		return nil
 	}
 	if err := (unasked{m.experiment, m.delivery}).apply(ctx, r); err != nil {
@@ -185,7 +187,7 @@ func (m unasked) apply(ctx context.Context, r *Runner) error {
 	if payloads == nil {
 		return nil
 	}
-	return r.appendTraced(ctx, r.actor(), x.LastEvent, x.Trace, payloads...)
+	return r.appendTraced(ctx, r.actor(""), x.LastEvent, x.Trace, payloads...)
 }
 
 // replied carries a reviewer's reply to a question, or the reason for its absence.
@@ -251,6 +253,7 @@ func (m recalled) apply(_ context.Context, r *Runner) error {
 
 // ticketed is heard of the ticket of the next command.
 type ticketed struct {
+	device *device
 	queued *queued
 	ticket HeldTicket // nil while it is waited for
 	behind string     // who comes first
@@ -258,22 +261,23 @@ type ticketed struct {
 }
 
 func (m ticketed) apply(_ context.Context, r *Runner) error {
-	r.device.ticketed(m)
+	m.device.ticketed(m)
 	return nil
 }
 
 // lost carries the reason that the campaign lost its device, and the number of the lease it is
 // about.
 type lost struct {
+	device *device
 	why    string
 	leased int
 }
 
 // apply gives the lease up, unless it has been taken anew since the command was
 // dispatched.
-func (m lost) apply(_ context.Context, r *Runner) error {
-	if m.leased == r.device.leased {
-		r.device.lose(m.why)
+func (m lost) apply(context.Context, *Runner) error {
+	if m.leased == m.device.leased {
+		m.device.lose(m.why)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func TestReadIsWhatTheNextDecisionFits(t *testing.T) {
 	k := find(t, all, events.KindModelFitted, "", 0) // none is recorded before the first
 	core := mustLoad(t, refill(t, all[:k]))
 	before := must.Get(core.Digest())(t)
-	world := engine.World{Now: all[k].Time, Eager: true, Capacity: 1}
+	world := engine.World{Now: all[k].Time, Eager: true, Resources: engine.Only(engine.Resource{Capacity: 1})}
 	step := must.Get(core.Next(world))(t)
 	reading := must.Get(core.Read(t.Context()))(t)
 	read, err := reading.View(t.Context())

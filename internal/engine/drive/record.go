@@ -56,19 +56,29 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	// Experiments settled now are no longer awaited, and their places at the device are free.
 	r.couriers.releaseSettled(s)
 	r.couriers.releaseCalls(s)
-	r.device.endTickets(s)
+	for _, d := range r.devices {
+		d.endTickets(s)
+	}
 	return stored, nil
 }
 
-// actor is the actor of the instrument's reports.
-func (r *Runner) actor() string { return "instrument:" + r.device.description.Name }
+// actor is the actor of an instrument's reports.
+func (r *Runner) actor(resource string) string {
+	return "instrument:" + r.devices[resource].description.Name
+}
 
 // simulated reports whether a payload is a fact about a simulated world. The name in the
 // payload is compared, since a report may be about another instrument than the present one. All
 // other payloads are about the campaign and not about a world.
 func (r *Runner) simulated(p events.Payload) bool {
-	d := r.device.description
-	measures := func(instrument string) bool { return d.Simulated && instrument == d.Name }
+	measures := func(instrument string) bool {
+		for _, d := range r.devices {
+			if d.description.Simulated && d.description.Name == instrument {
+				return true
+			}
+		}
+		return false
+	}
 	switch p := p.(type) {
 	case *events.ExperimentMeasured:
 		return measures(p.Instrument)
@@ -82,8 +92,16 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return measures(p.Instrument)
 	case *events.InstrumentSignalled:
 		return measures(p.Instrument)
-	case *events.ExperimentStarted, *events.ExperimentDispatched:
-		return d.Simulated
+	case *events.ExperimentStarted:
+		return r.devices[""].description.Simulated
+	case *events.ExperimentDispatched:
+		return r.devices[""].description.Simulated
+	case *events.ActDispatched:
+		return measures(p.Instrument)
+	case *events.ActAccepted:
+		return measures(p.Instrument)
+	case *events.ActEnded:
+		return measures(p.Instrument)
 	case *events.QuestionAnswered:
 		return r.couriers.simulatedExpert(p.Expert)
 	}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
@@ -80,20 +83,25 @@ func named(name, identity string) string {
 // should know. It looks at the latest command alone, and says it once: a run that is started
 // again finds the note.
 func withReplacement(
-	s *campaign.State, now instruments.Description, payloads ...events.Payload,
+	s *campaign.State, devices map[string]*device, payloads ...events.Payload,
 ) []events.Payload {
-	for i := len(s.Experiments) - 1; i >= 0; i-- {
-		x := &s.Experiments[i]
-		if x.Command.ID == "" || x.Command.Instrument == "person" {
+	last := make(map[string]campaign.Order) // by resource
+	for o := range s.Orders() {
+		if o.Instrument != "person" {
+			last[o.Resource] = o
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(last)) {
+		d := devices[name]
+		if d == nil || d.description.Name == "" {
 			continue
 		}
-		if how := replacement(&x.Command, now); how != "" {
-			note := &events.NoteAdded{About: x.ID, Text: "the instrument has been replaced: " + how}
-			if n := len(s.Notes); n == 0 || s.Notes[n-1].Text != note.Text {
-				payloads = append(payloads, note)
-			}
+		how := replacement(last[name].Command, d.description)
+		text := "the instrument has been replaced: " + how
+		told := slices.ContainsFunc(s.Notes, func(n campaign.Note) bool { return n.Text == text })
+		if how != "" && !told {
+			payloads = append(payloads, &events.NoteAdded{About: last[name].Subject, Text: text})
 		}
-		break
 	}
 	return payloads
 }
@@ -109,7 +117,8 @@ type recovery struct {
 
 // query is a command whose fate is asked for, with the log's knowledge of it then.
 type query struct {
-	experiment string
+	subject    string
+	instrument instruments.Instrument
 	cmd        instruments.Command
 	evidence   evidence
 }
@@ -122,30 +131,39 @@ type verdict struct {
 	void  bool // it was not started, and cannot begin any more
 }
 
-// recover begins to ask the instrument for the fates of commands that another process
+// recover begins to ask instruments for the fates of commands that another process
 // dispatched.
 //
-// They are asked one after the other, in the order of the experiments: an
-// instrument need not be able to answer two at once. The message comes when all
+// Each instrument is asked one after the other, in the order of the commands: it
+// need not be able to answer two at once. The message comes when all
 // have been answered, so that recovery.done lists them together.
 func (c *couriers) recover(
-	t *team, s *campaign.State, now instruments.Description, experiments []string, since time.Time,
+	t *team, s *campaign.State, devices map[string]*device, subjects []string, since time.Time,
 ) {
-	queries := make([]query, len(experiments))
-	for i, id := range experiments {
-		x := s.Experiment(id)
-		queries[i] = query{id, engine.CommandOf(s, x), evidenceOf(&x.Command, now)}
+	queries := make([]query, len(subjects))
+	asked := make(map[string][]int) // of each instrument
+	for i, id := range subjects {
+		o := s.Order(id)
+		d := devices[o.Resource]
+		queries[i] = query{id, d.instrument, engine.CommandOf(s, id), evidenceOf(o.Command, d.description)}
+		asked[o.Resource] = append(asked[o.Resource], i)
 	}
 	c.recovery = &recovery{queries: queries, since: since}
 	t.consult(func() {
 		verdicts := make([]verdict, len(queries))
-		for i, q := range queries {
-			verdicts[i] = fateOf(t.awaiting, c.instrument, q.cmd, q.evidence)
-			if t.awaiting.Err() != nil {
-				return // that the wait ended says nothing about the command
-			}
+		var all sync.WaitGroup
+		for _, own := range asked {
+			all.Go(func() {
+				for _, i := range own {
+					q := queries[i]
+					verdicts[i] = fateOf(t.awaiting, q.instrument, q.cmd, q.evidence)
+				}
+			})
 		}
-		t.send(t.awaiting, recalled{verdicts})
+		all.Wait()
+		if t.awaiting.Err() == nil { // else that the wait ended says nothing about the commands
+			t.send(t.awaiting, recalled{verdicts})
+		}
 	})
 }
 
@@ -167,27 +185,23 @@ func (c *couriers) recovered() *recovery {
 // recovery.done comes first among these events, and an audit compares its list with the
 // commands under way (checkRecovery).
 func (r *recovery) payloads(
-	s *campaign.State, now instruments.Description, build events.Build,
+	s *campaign.State, devices map[string]*device, build events.Build,
 ) (payloads []events.Payload, await []int) {
 	done := &events.RecoveryDone{Build: build}
-	payloads = withReplacement(s, now, done)
+	payloads = withReplacement(s, devices, done)
 	for i, q := range r.queries {
-		x := s.Experiment(q.experiment)
+		o := s.Order(q.subject)
 		v := r.verdicts[i]
-		if !x.Command.UnderWay() {
-			byHand := s.Definition.Instrument.ByHand && !x.Status.Open()
+		if !o.UnderWay() {
+			byHand := s.Definition.At(o.Resource).ByHand && !o.Open
 			if !byHand && (v.fate == instruments.FateRunning || v.fate == instruments.FateFinished) {
 				await = append(await, i)
 			}
 			continue
 		}
-		done.Commands = append(done.Commands, events.RecoveredCommand{
-			Experiment: x.ID, Command: x.Command.ID, Fate: string(v.fate),
-		})
+		done.Commands = append(done.Commands, engine.Recovered(o, v.fate))
 		if v.fate == instruments.FateUnknown {
-			payloads = append(payloads, &events.ExperimentUnresolved{
-				Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: v.cause,
-			})
+			payloads = append(payloads, engine.UnresolvedFor(o, v.cause))
 		} else {
 			await = append(await, i)
 		}

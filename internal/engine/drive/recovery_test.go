@@ -421,7 +421,7 @@ func TestAskedBeforeGivenUp(t *testing.T) {
 	def := electrolyte(t, 4, 5, unaided)
 	log, _ := simulate(t, def)
 	all := history(t, log)
-	_, giveUp := def.Silence()
+	_, giveUp := def.Instrument.Silence()
 	cut := slices.IndexFunc(all, func(e events.Event) bool { return e.Kind == events.KindExperimentDispatched })
 	log = refill(t, all[:cut+1])
 	later := all[cut].Time.Add(2 * giveUp)

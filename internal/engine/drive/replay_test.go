@@ -113,7 +113,7 @@ func TestRestoredGoesOn(t *testing.T) {
 	if err := restored.Restore(snapshot); err != nil || restored.Space() == nil {
 		t.Fatalf("it is restored with the space %v, %v", restored.Space(), err)
 	}
-	world := engine.World{Now: all[decided].Time, Eager: true, Capacity: 1}
+	world := engine.World{Now: all[decided].Time, Eager: true, Resources: engine.Only(engine.Resource{Capacity: 1})}
 	want, err1 := live.Next(world)
 	step, err2 := restored.Next(world)
 	if step != want || err1 != nil || err2 != nil {

@@ -3,6 +3,8 @@ package drive
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -27,10 +29,12 @@ type Runner struct {
 	// Log holds the campaign; Campaign names it.
 	Log      events.Log
 	Campaign string
-	// Instrument measures; nil where the campaign measures nothing. Reviewers
-	// answer, by the experts' names.
-	Instrument instruments.Instrument
-	Reviewers  map[string]humans.Reviewer
+	// Instrument measures; nil where the campaign measures nothing. Instruments take its place
+	// where the campaign has a procedure, by its names for them. Reviewers answer, by the experts'
+	// names.
+	Instrument  instruments.Instrument
+	Instruments map[string]instruments.Instrument
+	Reviewers   map[string]humans.Reviewer
 	// Method proposes compositions if the campaign's method is a program; without it the
 	// campaign chooses by itself.
 	Method methods.Method
@@ -78,7 +82,7 @@ type Runner struct {
 	team     *team
 	timing   timing
 	bench    bench
-	device   device
+	devices  map[string]*device
 	couriers couriers
 	// summarized is the revision of the last summary.
 	summarized engine.Revision
@@ -125,15 +129,25 @@ func (r *Runner) equip() {
 	if b.results == nil {
 		b.results = make(chan result, 1)
 	}
+	if r.devices == nil {
+		r.devices = make(map[string]*device)
+	}
+	all := r.Instruments
+	if all == nil {
+		all = map[string]instruments.Instrument{"": r.Instrument}
+	}
+	for name, instrument := range all {
+		if r.devices[name] == nil {
+			r.devices[name] = &device{resource: name, tickets: make(map[string]HeldTicket)}
+		}
+		r.devices[name].instrument = instrument
+	}
 	c := &r.couriers
-	c.instrument = r.Instrument
+	c.instruments = all
 	c.reviewers = r.Reviewers
 	c.method = r.Method
 	if c.inFlight == nil {
 		c.inFlight = make(map[string]context.CancelFunc)
-	}
-	if r.device.tickets == nil {
-		r.device.tickets = make(map[string]HeldTicket)
 	}
 }
 
@@ -147,7 +161,7 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 		return err
 	}
 	s := r.core.State()
-	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 && s.BeingCalledOff() == nil {
+	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 && s.AtWork() == 0 {
 		return nil
 	}
 	if !s.Definition.Measures() {
@@ -157,20 +171,44 @@ func (r *Runner) Start(ctx context.Context) (err error) {
 	if s.Sequence > 1 { // it has answered before
 		times = attempts
 	}
-	description, err := describe(ctx, r.Instrument, times)
-	if err != nil {
+	for _, name := range slices.Sorted(maps.Keys(r.devices)) {
+		d := r.devices[name]
+		description, err := describe(ctx, d.instrument, times)
+		if err != nil {
+			return ofResource(name, err)
+		}
+		if err := r.take(d, description); err != nil {
+			return ofResource(name, err)
+		}
+	}
+	return nil
+}
+
+// ofResource says which instrument an error is about, where there are several.
+func ofResource(name string, err error) error {
+	if name == "" {
 		return err
 	}
-	return r.take(description)
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // take makes the described instrument the campaign's, if it fits.
-func (r *Runner) take(d instruments.Description) error {
+func (r *Runner) take(d *device, is instruments.Description) error {
 	s := r.core.State()
-	if err := instruments.Compatible(d, *s.Definition); err != nil {
+	if err := engine.Fits(s.Definition, d.resource, is); err != nil {
 		return err
 	}
-	return r.device.take(s, d, r.Lock)
+	return d.take(s, is, r.Lock)
+}
+
+// lost returns a device that the campaign has lost, or nil.
+func (r *Runner) lost() *device {
+	for _, name := range slices.Sorted(maps.Keys(r.devices)) {
+		if d := r.devices[name]; d.lost != "" {
+			return d
+		}
+	}
+	return nil
 }
 
 // Core returns the runner's core. It must not be used while Run runs.
@@ -210,12 +248,22 @@ func (r *Runner) Run(ctx context.Context) error {
 // it has to ask about first. Otherwise recovery.done is recorded with the commands' fates.
 func (r *Runner) begin(ctx context.Context) error {
 	s := r.core.State()
-	resumed := s.Sequence > 1 && !s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0
+	resumed := s.Sequence > 1 && !s.Status.Ended() && !underWay(s)
 	if !resumed && r.Epoch == "" {
 		return nil
 	}
 	done := &events.RecoveryDone{Build: r.Build, Epoch: r.Epoch}
-	return r.append(ctx, "engine", s.LastEvent, withReplacement(s, r.device.description, done)...)
+	return r.append(ctx, "engine", s.LastEvent, withReplacement(s, r.devices, done)...)
+}
+
+// underWay reports whether a command is.
+func underWay(s *campaign.State) bool {
+	for o := range s.Orders() {
+		if o.UnderWay() {
+			return true
+		}
+	}
+	return false
 }
 
 // leave waits for all goroutines, and releases the device and its tickets. The
@@ -223,7 +271,9 @@ func (r *Runner) begin(ctx context.Context) error {
 // be given back.
 func (r *Runner) leave() {
 	r.bench.wg.Wait()
-	r.device.wg.Wait()
+	for _, d := range r.devices {
+		d.wg.Wait()
+	}
 	r.team.wg.Wait()
 	for {
 		select {
@@ -236,7 +286,9 @@ func (r *Runner) leave() {
 		}
 		break
 	}
-	r.device.leave()
+	for _, d := range r.devices {
+		d.leave()
+	}
 }
 
 // turn takes the next step; over is true if none is left.
@@ -250,7 +302,7 @@ func (r *Runner) turn(ctx context.Context) (over bool, err error) {
 			return false, err
 		}
 	}
-	r.device.check()
+	r.check()
 	step, err := r.core.Next(r.world())
 	if err != nil {
 		return false, err
@@ -291,20 +343,34 @@ func (r *Runner) observe(wait engine.Wait) {
 
 // world returns the facts of this moment that the core cannot know from the log.
 func (r *Runner) world() engine.World {
-	d := &r.device
 	now := r.Now()
 	r.timing.look(now, r.core.State())
 	w := engine.World{
 		Now: now, Even: r.timing.even, Ahead: r.timing.ahead,
-		Eager: r.Eager, Capacity: max(1, d.description.Capacity),
-		Undescribed: d.description.Name == "", Ticket: d.ticket(),
+		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)),
+	}
+	for name, d := range r.devices {
+		w.Resources[name] = d.world()
 	}
 	r.couriers.world(&w, r.core.State())
-	if d.lost != "" {
-		w.Lost = d.lost
-		w.Device = deviceOf(d.description)
-	}
 	return w
+}
+
+// check looks whether the devices are still the campaign's.
+func (r *Runner) check() {
+	for _, d := range r.devices {
+		d.check()
+	}
+}
+
+// leased reports whether a device is leased.
+func (r *Runner) leased() bool {
+	for _, d := range r.devices {
+		if d.lease != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // wait takes one message or one result, or returns at the deadline.
@@ -328,7 +394,7 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 		slow = timer.C
 	}
 	var lease <-chan time.Time
-	if r.device.lease != nil {
+	if r.leased() {
 		ticker := time.NewTicker(leaseEvery)
 		defer ticker.Stop()
 		lease = ticker.C
@@ -344,7 +410,7 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 		case m := <-r.team.urgent:
 			return m.apply(ctx, r)
 		case <-lease:
-			if r.device.check(); r.device.lost != "" {
+			if r.check(); r.lost() != nil {
 				return nil
 			}
 		case made := <-r.bench.results:
@@ -392,20 +458,21 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 	case engine.Record:
 		return r.append(ctx, "engine", s.LastEvent, step.Payloads...)
 	case engine.Recover:
-		r.couriers.recover(r.team, s, r.device.description, step.Experiments, r.Now())
+		r.couriers.recover(r.team, s, r.devices, step.Subjects, r.Now())
 	case engine.CallOff:
-		r.couriers.callOff(r.team, s, s.Experiment(step.Experiment))
+		r.couriers.callOff(r.team, s, s.Order(step.Subject))
 	case engine.Describe:
-		r.couriers.describing = true
-		r.couriers.describe(r.team, func(d instruments.Description, err error) message {
-			return described{d, err}
+		d := r.devices[step.Resource]
+		d.describing = true
+		r.team.describe(d, func(is instruments.Description, err error) message {
+			return described{d, is, err}
 		})
 	case engine.Queue:
-		r.device.queue(r.team.awaiting, engine.CommandID(s, step.Experiment), r.tell)
+		r.devices[step.Resource].queue(r.team.awaiting, engine.CommandID(s, step.Subject), r.tell)
 	case engine.Unqueue:
-		r.device.unqueue()
+		r.devices[step.Resource].unqueue()
 	case engine.Dispatch:
-		return r.dispatch(ctx, s.Experiment(step.Experiment))
+		return r.dispatch(ctx, step)
 	case engine.Collect:
 		r.collect(s.Experiment(step.Experiment))
 	case engine.Ask:
@@ -430,35 +497,42 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 	}
 }
 
-// dispatch hands an experiment to the instrument: it is on disk as dispatched
+// dispatch hands an experiment, or an act, to its instrument: it is on disk as dispatched
 // before the instrument hears of it.
 //
 // The order is law 3: the ticket has the command, then the log, and only then a
 // goroutine that may send it. A crash after the log is a command whose fate is
 // asked for; one before it leaves a ticket that others see as taken, until the
 // next run forgets it.
-func (r *Runner) dispatch(ctx context.Context, x *campaign.Experiment) error {
+func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 	s := r.core.State()
-	d := r.device.description
-	dispatched := engine.Dispatched(s, x, d)
-	if err := r.device.use(x.ID, dispatched.Command); err != nil {
-		r.device.lose(err.Error())
+	subject, command := engine.Named(s, step)
+	resource, cause := "", ""
+	if step.Due != nil {
+		resource, cause = step.Due.Resource, s.Batch(step.Due.Batch).LastEvent
+	} else {
+		cause = s.Experiment(subject).LastEvent
+	}
+	d := r.devices[resource]
+	if err := d.use(subject, command); err != nil {
+		d.lose(err.Error())
 		return nil
 	}
-	if err := r.append(ctx, "engine", x.LastEvent, dispatched); err != nil {
+	if err := r.append(ctx, "engine", cause, engine.Dispatched(s, step, d.description)); err != nil {
 		return err
 	}
-	x = s.Experiment(x.ID)
-	r.await(x, verdict{fate: instruments.FateNotStarted}, evidenceOf(&x.Command, d))
+	o := s.Order(subject)
+	r.await(o, verdict{fate: instruments.FateNotStarted}, evidenceOf(o.Command, d.description))
 	return nil
 }
 
 // await has a command brought to its outcome.
-func (r *Runner) await(x *campaign.Experiment, known verdict, e evidence) {
+func (r *Runner) await(o campaign.Order, known verdict, e evidence) {
 	s := r.core.State()
-	guard := r.device.guard(s.Definition, r.describeNow)
-	announce := x.Command.Fate == campaign.Sent
-	r.couriers.await(r.team, engine.CommandOf(s, x), known, e, guard, announce)
+	d := r.devices[o.Resource]
+	guard := d.guard(s.Definition)
+	announce := o.Fate == campaign.Sent
+	r.couriers.await(r.team, d.instrument, engine.CommandOf(s, o.Subject), known, e, guard, announce)
 }
 
 // collect has the instrument asked for the late quantities of an experiment.
@@ -468,7 +542,7 @@ func (r *Runner) collect(x *campaign.Experiment) {
 	for _, a := range s.Awaited(x) {
 		names = append(names, a.Quantity)
 	}
-	r.couriers.collect(r.team, engine.CommandOf(s, x), names)
+	r.couriers.collect(r.team, engine.CommandOf(s, x.ID), names)
 }
 
 // listen takes what the instrument may still report about an experiment that it was asked about
@@ -479,13 +553,7 @@ func (r *Runner) listen(experiment string) {
 	if len(x.Later) == 0 || x.Command.ID == "" || s.Awaited(x) != nil {
 		return
 	}
-	r.couriers.listen(r.team, engine.CommandOf(s, x))
-}
-
-// describeNow is called by the goroutines of commands; Instrument does not
-// change while Run runs.
-func (r *Runner) describeNow(ctx context.Context) (instruments.Description, error) {
-	return r.Instrument.Describe(ctx)
+	r.couriers.listen(r.team, engine.CommandOf(s, x.ID))
 }
 
 // ask has a question put to its expert.
@@ -519,13 +587,13 @@ func (r *Runner) examples(ctx context.Context, step engine.Examples) error {
 // accordingly.
 func (r *Runner) recovered(ctx context.Context, done *recovery) error {
 	s := r.core.State()
-	payloads, await := done.payloads(s, r.device.description, r.Build)
+	payloads, await := done.payloads(s, r.devices, r.Build)
 	if err := r.append(ctx, "engine", s.LastEvent, payloads...); err != nil {
 		return err
 	}
 	for _, i := range await {
 		q := done.queries[i]
-		r.await(s.Experiment(q.experiment), done.verdicts[i], q.evidence)
+		r.await(s.Order(q.subject), done.verdicts[i], q.evidence)
 	}
 	return nil
 }

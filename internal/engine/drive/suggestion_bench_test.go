@@ -82,7 +82,7 @@ func feeder(b *testing.B, core *engine.Core) func(events.Event) {
 }
 
 func nextStep(b *testing.B, core *engine.Core) engine.Step {
-	return must.Get(core.Next(engine.World{Now: time.Unix(0, 0), Capacity: 1}))(b)
+	return must.Get(core.Next(engine.World{Now: time.Unix(0, 0), Resources: engine.Only(engine.Resource{Capacity: 1})}))(b)
 }
 
 func fit(b *testing.B, name string, core *engine.Core, step engine.Fit) events.Event {

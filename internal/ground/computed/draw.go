@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/num/formula"
@@ -17,12 +18,14 @@ type Draw struct {
 	Unit   string
 }
 
-// Draws are the parts of stocks that an experiment uses up, in the order of the stocks' names. An amount
+// Draws are the parts of stocks that an experiment uses up by what a command uses of each, in the order of the stocks' names. An amount
 // that is 0 or negative is left out; one that is not a number is an error, since it cannot be told what
 // would be used up.
-func Draws(def *definition.Campaign, at definition.Point) (draws []Draw, err error) {
-	for _, name := range slices.Sorted(maps.Keys(def.Draws())) {
-		count, text, unit, err := def.Stocks[name].Uses(def.Draws()[name])
+func Draws(
+	def *definition.Campaign, uses map[string]definition.Draw, at definition.Point,
+) (draws []Draw, err error) {
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		count, text, unit, err := def.Stocks[name].Uses(uses[name])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -43,4 +46,20 @@ func Draws(def *definition.Campaign, at definition.Point) (draws []Draw, err err
 		}
 	}
 	return draws, nil
+}
+
+// Sum adds what another experiment uses up; both are in the order of the stocks' names.
+func Sum(all, more []Draw) []Draw {
+	for _, d := range more {
+		i, known := slices.BinarySearchFunc(all, d.Stock, func(d Draw, name string) int {
+			return strings.Compare(d.Stock, name)
+		})
+		if !known {
+			all = slices.Insert(all, i, d)
+			continue
+		}
+		all[i].Labels += d.Labels
+		all[i].Amount += d.Amount
+	}
+	return all
 }

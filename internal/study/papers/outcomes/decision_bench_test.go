@@ -103,7 +103,7 @@ func (c *folded) feed(b *testing.B, e events.Event) {
 }
 
 // idle is a world in which nothing is under way.
-var idle = engine.World{Now: time.Unix(0, 0), Capacity: 1}
+var idle = engine.World{Now: time.Unix(0, 0), Resources: engine.Only(engine.Resource{Capacity: 1})}
 
 // fit fits and judges until there is a decision to make.
 func (c *folded) fit(b *testing.B) engine.Decide {
