@@ -166,7 +166,7 @@ func history(t *testing.T, log events.Log) []events.Event {
 func define(t *testing.T, d *datadriven.TestData) *scenario {
 	s := &scenario{
 		parts: maps.Clone(scenarioFile),
-		world: engine.World{Resources: engine.Only(engine.Resource{Resources: engine.Only(engine.Resource{Capacity: 1})}), Eager: d.HasArg("eager")},
+		world: engine.World{Resources: engine.Only(engine.Resource{Capacity: 1}), Eager: d.HasArg("eager")},
 		marks: make(map[string]mark),
 
 		withoutWait: d.HasArg("without-wait"),
@@ -437,13 +437,13 @@ func inWords(t *testing.T, step engine.Step) string {
 		}
 		return strings.Join(lines, "\n")
 	case engine.Recover:
-		return "recover " + strings.Join(step.Experiments, ", ")
+		return "recover " + strings.Join(step.Subjects, ", ")
 	case engine.CallOff:
-		return "call off " + step.Experiment
+		return "call off " + step.Subject
 	case engine.Describe:
 		return "describe the instrument"
 	case engine.Queue:
-		return "queue for " + step.Experiment
+		return "queue for " + step.Subject
 	case engine.Unqueue:
 		return "give the ticket back"
 	case engine.Dispatch:

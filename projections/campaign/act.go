@@ -157,12 +157,15 @@ func (b *Batch) Stage(name string) *definition.Stage {
 	return &b.Procedure[i]
 }
 
+// procedural reports whether experiments go through a procedure.
+func (s *State) procedural() bool { return s.Definition != nil && len(s.Definition.Procedure) > 0 }
+
 // plan folds the intent to take experiments through the procedure together.
 func (s *State) plan(e events.Event, p *events.BatchPlanned) (problem string) {
 	if next := events.BatchID(len(s.Batches) + 1); p.Batch != next {
 		return fmt.Sprintf("batch %s is out of order, %s was next", p.Batch, next)
 	}
-	if len(s.Definition.Procedure) == 0 || len(p.Experiments) == 0 {
+	if !s.procedural() || len(p.Experiments) == 0 {
 		return "the campaign has no procedure, or the batch no experiments"
 	}
 	for i, id := range p.Experiments {

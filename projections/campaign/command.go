@@ -94,7 +94,7 @@ var commands = map[events.Kind]transition[Fate]{
 	events.KindExperimentDispatched: {
 		from: []Fate{Unsent}, to: []Fate{Sent},
 		check: check(func(s *State, _ *Experiment, p *events.ExperimentDispatched) string {
-			if len(s.Definition.Procedure) > 0 {
+			if s.procedural() {
 				return "the campaign has a procedure"
 			}
 			return drawable(s, p.Drawn)

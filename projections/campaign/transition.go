@@ -144,10 +144,11 @@ func then[P events.Payload](
 // has its kind.
 func aboutExperiment(s *State, e events.Event, payload events.Payload) (problem string) {
 	kind := events.KindOf(payload)
-	if events.ActNumber(payload.Subject()) > 0 {
+	row, commanded := commands[kind]
+	if _, ok := acts[kind]; ok && (!commanded || events.ActNumber(payload.Subject()) > 0) {
 		return aboutAct(s, e, payload)
 	}
-	if row, ok := commands[kind]; ok {
+	if commanded {
 		return move(s, row, func(x *Experiment) *Fate { return &x.Command.Fate }, e, payload)
 	}
 	if row, ok := transitions[kind]; ok {
