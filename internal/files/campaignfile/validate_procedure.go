@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
-	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
 // procedure checks the stages, the instruments that they are carried out at, batches and places.
@@ -398,25 +397,4 @@ func (f *flow) circle() []int {
 		// one of those that it waits for is in or behind a circle as well
 		i = f.after[i][slices.IndexFunc(f.after[i], func(j int) bool { return f.all[j] == nil })]
 	}
-}
-
-// windowText describes a range of times: "2h to 3h later".
-func windowText(e definition.Edge) string {
-	switch {
-	case e.From > 0 && e.Until > 0:
-		return fmt.Sprintf("%s to %s later", e.From, e.Until)
-	case e.From > 0:
-		return fmt.Sprintf("%s later at the earliest", e.From)
-	case e.Until > 0:
-		return fmt.Sprintf("within %s", e.Until)
-	}
-	return ""
-}
-
-// roomText is the room of a place, where it is more than one.
-func roomText(p definition.Place) string {
-	if p.Room > 1 {
-		return fmt.Sprintf("%s (room for %s)", p.Name, format.Count(p.Room, "batch"))
-	}
-	return p.Name
 }
