@@ -154,6 +154,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 		{"holds: oven, frees: press", "holds: press, frees: press", "procedure.load.frees", "it holds and frees the same place"},
 		{"[press, {name: oven, room: 2}]", "[{name: oven, room: 2}, press]", "procedure.load.holds", "since press, and places has oven before it"},
 		{"[press, ", "[press, press, ", "places[1]", "stands here twice"},
+		{"[press, ", "[arm, press, ", "places[0]", "an instrument is called \"arm\" too"},
 		{"holds: oven", "holds: ovne", "procedure.load.holds", `did you mean "oven"?`},
 		{"{on: arm, together: true, after: {load", "{on: arm, after: {load", "procedure.unload.frees", "add together: true"},
 		{"tips: 2", "tipps: 2", "procedure.dose.draws.tipps", `did you mean "tips"?`},

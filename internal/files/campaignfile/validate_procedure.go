@@ -255,6 +255,9 @@ func (v *validator) places() {
 		if names[p.Name] {
 			v.report(at("places", i), fmt.Sprintf("place %q stands here twice", p.Name), "write it once, with its room")
 		}
+		if _, both := v.def.Instruments[p.Name]; both {
+			v.report(at("places", i), fmt.Sprintf("an instrument is called %q too", p.Name), "give one of them another name")
+		}
 		names[p.Name] = true
 	}
 	var stays []stay
