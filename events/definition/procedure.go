@@ -248,8 +248,8 @@ func PathOf(resource string) Path {
 
 // For is the definition as one of its instruments knows it, which takes the place of the only one:
 // with the quantities that its stages give, and the parameters that they are sent. Where none of them
-// gives what is sought, its objective has no name; where not all parameters are sent, what is said of
-// compositions as a whole is left out. The instrument of "" is the only one.
+// gives the objective, it has no name; where not all parameters are sent, constraints, excluded regions and
+// candidates are left out. The instrument of "" is the only one.
 func (c *Campaign) For(resource string) *Campaign {
 	if resource == "" {
 		return c

@@ -89,7 +89,7 @@ func (s *Settings) Check(def *definition.Campaign, here definition.Path) []defin
 	}
 	if s.Task == "" {
 		return []definition.Fault{{At: here, Problem: `"task" is missing`,
-			Remedy: "write what is measured, as in simulated: electrolyte"}}
+			Remedy: "name the test problem, as in simulated: electrolyte"}}
 	}
 	faults := tasks.Check(def, here.To("task"), s.Task)
 	task, ok := tasks.Lookup(s.Task)

@@ -53,13 +53,13 @@ var rehearseCommand = command{
 					known = append(known, s.Name)
 				}
 				if !slices.Contains(known, name) {
-					return badInput("--takes: there is no stage %q; %s", name, yamltree.Suggest(name, known))
+					return badInput("--takes: unknown stage %q; %s", name, yamltree.Suggest(name, known))
 				}
 				setup.Takes[name] = time.Duration(d)
 			}
 			for name, n := range capacity {
 				if _, known := def.Instruments[name]; !known {
-					return badInput("--capacity: there is no instrument %q; %s", name, yamltree.Suggest(name, def.Resources()))
+					return badInput("--capacity: unknown instrument %q; %s", name, yamltree.Suggest(name, def.Resources()))
 				}
 				if n < 1 {
 					return badInput("--capacity: %s performs one act at once at least", name)

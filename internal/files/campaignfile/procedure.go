@@ -84,8 +84,8 @@ func isText(n *yamltree.Node) bool {
 // timeRange is a range of times: 2h..3h, 2h.. or ..3h.
 var timeRange = regexp.MustCompile(`^([0-9][0-9.]*[a-zµ][0-9a-zµ]*)?\.\.([0-9][0-9a-zµ.]*)?$`)
 
-// edgeOf is the edge behind a stage, with the range of times that was written for it. What is no
-// range is left as a time for the schema to refuse.
+// edgeOf is the edge behind a stage, with the range of times that was written for it. Any other
+// text is left as a time for the schema to refuse.
 func edgeOf(before string, times *yamltree.Node) *yamltree.Node {
 	edge := times.With("stage", yamltree.Text(before))
 	if times.IsNull() {

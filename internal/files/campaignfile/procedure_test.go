@@ -125,7 +125,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 		{"procedure:\n", "x-procedure:\n", "x-procedure", `did you mean "procedure"?`},
 		{"on: meter", "on: metre", "procedure.measure.on", `did you mean "meter"?`},
 		{"on: meter", "on: arm", "instruments.meter", "no stage is carried out at it"},
-		{"meter: {process", "meter: {draws: {tips: 1}, process", "instruments.meter.draws", "belongs to the stage"},
+		{"meter: {process", "meter: {draws: {tips: 1}, process", "instruments.meter.draws", "draws belong to the stage"},
 		{"meter: {process: [./meter]}", "meter: {table: ../x.csv}", "instruments.meter.table", "only the compositions that it lists"},
 		{"meter: {process: [./meter]}", "meter: {}", "instruments.meter", "it does not say what it is"},
 		{"meter: {process: [./meter]}", "meter: {process: [./meter], manual: }", "instruments.meter", "more than one instrument"},
@@ -195,8 +195,8 @@ func TestFaultsOfProcedures(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"instrument: manual\nbatch: {of: 2}\n":                                          "batch: there is no procedure",
-		"instrument: manual\nplaces: [oven]\n":                                          "places: there is no procedure",
+		"instrument: manual\nbatch: {of: 2}\n":                                          "batch: it belongs to a procedure",
+		"instrument: manual\nplaces: [oven]\n":                                          "places: it belongs to a procedure",
 		"instruments: {bench: manual}\n":                                                "instruments: no procedure uses them",
 		"procedure: {look: {on: bench, gives: rise}}\n":                                 "procedure: there are no instruments",
 		"instruments: {bench: manual}\nprocedure: {look: bench}\n":                      "procedure.look: it must be a mapping",

@@ -31,7 +31,7 @@ func completeDraws(def *definition.Campaign, draws map[string]definition.Draw) m
 	return draws
 }
 
-// drawing is what draws from stocks: the instrument, or a stage.
+// drawing is a part of the definition that draws from stocks: the instrument, or a stage.
 type drawing struct {
 	here  path
 	stage *definition.Stage // nil for the instrument

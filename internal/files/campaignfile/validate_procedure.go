@@ -19,7 +19,7 @@ func (v *validator) procedure() {
 			there bool
 		}{{"batch", !def.Batch.IsZero()}, {"places", len(def.Places) > 0}} {
 			if part.there {
-				v.report(at(part.name), "there is no procedure", "it belongs to a procedure of several stages: leave it out")
+				v.report(at(part.name), "it belongs to a procedure", "add procedure: and instruments:, or leave it out")
 			}
 		}
 		v.instrument()
@@ -30,7 +30,7 @@ func (v *validator) procedure() {
 		return
 	case len(def.Procedure) == 0:
 		v.report(at("instruments"), "no procedure uses them",
-			"say what is done at each: procedure: {measure: {on: "+sortedKeys(def.Instruments)[0]+", gives: …}}, or write one as instrument:")
+			"write the stages at each: procedure: {measure: {on: "+sortedKeys(def.Instruments)[0]+", gives: …}}, or write one as instrument:")
 		return
 	case len(def.Instruments) == 0:
 		v.report(at("procedure"), "there are no instruments", "name those of its stages: instruments: {doser: {lab: doser}}")
@@ -66,7 +66,7 @@ func (v *validator) instruments() {
 				"it is for campaigns without a procedure")
 		}
 		if len(in.Draws) > 0 {
-			v.report(here.To("draws"), "what is used up belongs to the stage",
+			v.report(here.To("draws"), "draws belong to the stage",
 				"write draws: there, and draws: {} here where lab.yaml says them")
 		}
 		v.instrumentOf(name)
@@ -98,7 +98,7 @@ func (v *validator) stages() {
 			v.report(here.To("name"), fmt.Sprintf("another stage is called %q too", s.Name), "give each stage a name of its own")
 		}
 		if _, known := v.def.Instruments[s.On]; !known {
-			v.report(here.To("on"), fmt.Sprintf("there is no instrument %q", s.On), yamltree.Suggest(s.On, sortedKeys(v.def.Instruments)))
+			v.report(here.To("on"), fmt.Sprintf("unknown instrument %q", s.On), yamltree.Suggest(s.On, sortedKeys(v.def.Instruments)))
 		}
 		if s.Tries > 0 && !s.Repeatable {
 			v.report(here.To("tries"), "nothing is tried again that is not repeatable",
@@ -130,7 +130,7 @@ func (v *validator) sent(here path, s *definition.Stage) {
 	for k, name := range s.Parameters {
 		switch {
 		case parameterOf(&v.def, name) == nil:
-			v.report(here.To("parameters", k), fmt.Sprintf("there is no parameter %q", name), yamltree.Suggest(name, namesOf(&v.def, anyKind)))
+			v.report(here.To("parameters", k), fmt.Sprintf("unknown parameter %q", name), yamltree.Suggest(name, namesOf(&v.def, anyKind)))
 		case slices.Contains(s.Parameters[:k], name):
 			v.report(here.To("parameters", k), fmt.Sprintf("%s stands here twice", name), "remove one of them")
 		}
@@ -186,7 +186,7 @@ func (v *validator) gives() {
 				v.report(here, fmt.Sprintf("%s follows from the parameters and is not measured", name), "leave it out")
 			case !slices.Contains(names, name):
 				remedy := yamltree.Suggest(name, names)
-				if !v.def.Several() && len(names) < 2 {
+				if len(v.def.Quantities) == 0 && len(names) < 2 {
 					remedy = "declare it, and the objective: quantities: [{name: " + name + "}, …]"
 				}
 				v.report(here, fmt.Sprintf("quantity %q is not declared", name), remedy)
@@ -217,7 +217,7 @@ func (v *validator) order() {
 			case e.Stage == s.Name:
 				v.report(here, "it comes after itself", "leave it out")
 			case other == nil:
-				v.report(here, fmt.Sprintf("there is no stage %q", e.Stage), yamltree.Suggest(e.Stage, stageNames(&v.def)))
+				v.report(here, fmt.Sprintf("unknown stage %q", e.Stage), yamltree.Suggest(e.Stage, stageNames(&v.def)))
 			case slices.ContainsFunc(s.After[:k], twice):
 				v.report(here, fmt.Sprintf("%s stands here twice", e.Stage), "remove one of them")
 			case other.Always:
@@ -247,7 +247,7 @@ func (v *validator) order() {
 	v.flow = flow
 }
 
-// places checks that what is held is freed, and that no two batches can wait for one another: a
+// places checks that each place that is held is freed, and that no two batches can wait for one another: a
 // batch that holds a place takes only later ones of the list.
 func (v *validator) places() {
 	names := make(map[string]bool)
@@ -349,7 +349,7 @@ type flow struct {
 	all   [][]bool // whether each comes after another; nil for those in or behind a circle
 }
 
-// newFlow reads the order of stages, all of which are there.
+// newFlow reads the order of stages. All names in it are known.
 func newFlow(def *definition.Campaign) *flow {
 	n := len(def.Procedure)
 	f := &flow{after: make([][]int, n), all: make([][]bool, n)}

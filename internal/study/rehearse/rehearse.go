@@ -1,6 +1,6 @@
 // Package rehearse plays a campaign's procedure against twins of its instruments, places and stocks in
-// simulated time. Before anything moves it tells how long a batch and the budget take, what is waited
-// for, which window cannot be kept, when a stock ends, and whether the procedure can come to a halt.
+// simulated time. Before anything moves it tells how long a batch and the budget take, what acts
+// wait for, which window cannot be kept, when a stock ends, and whether the procedure can come to a halt.
 //
 // A rehearsal is a function of its arguments. It assumes that each act of a stage takes the same time
 // and succeeds, that decisions take none, and that people are there whenever something waits for them.
@@ -19,7 +19,7 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Setup is what a definition does not say.
+// Setup holds what a definition does not say.
 type Setup struct {
 	// Takes is how long an act takes, by its stage; Else of those that are not named.
 	Takes map[string]time.Duration
@@ -98,7 +98,7 @@ type resource struct {
 	busy     time.Duration // the sum over its parts
 }
 
-// stock is what is left of a stock.
+// stock is a stock with its rest.
 type stock struct {
 	full, left float64
 	ends       *End
@@ -324,7 +324,7 @@ func (b *batch) ended(stage, experiment int, all bool) (at time.Duration, over b
 	return at, true
 }
 
-// lacking is what an act of a stage waits for; "" for nothing.
+// lacking is the resource that an act of a stage waits for; "" for none.
 func (l *lab) lacking(i int) string {
 	s := &l.stages[i]
 	for _, r := range []int{s.holds, s.on} {

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/format"
 )
 
-// Report is what a rehearsal found. Times are in seconds.
+// Report is the result of a rehearsal. Times are in seconds.
 type Report struct {
 	Campaign string `json:"campaign"`
 	// Experiments are those of the budget, in Batches of Size, AtOnce of them under way together.
