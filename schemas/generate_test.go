@@ -390,7 +390,40 @@ func shortForms(schema *jsonschema.Schema) {
 	bare("CategoryDef", &jsonschema.Schema{Type: "string", MinLength: length(1)})
 	bare("Instrument", &jsonschema.Schema{Type: "string", Enum: []any{"manual"}})
 	bare("Expert", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of an expert in lab.yaml."})
+	bare("Place", &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of a place with room for one batch."})
+	procedure(schema)
 	adapterShortForms(schema)
+}
+
+// procedure lets stages be a mapping by their names, and what they come after be names, or names with
+// ranges of times.
+func procedure(schema *jsonschema.Schema) {
+	ranges := &jsonschema.Schema{Type: "object", Description: "Stages, with the range of times after each.",
+		AdditionalProperties: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{
+			{Type: "string", Pattern: `^[0-9a-zµ.]*\.\.[0-9a-zµ.]*$`, Examples: []any{"2h..3h", "2h..", "..3h"}},
+			{Type: "null"},
+		}}}
+	name := &jsonschema.Schema{Type: "string", MinLength: length(1), Description: "The name of a stage."}
+	or := func(of *jsonschema.Schema, property string, short ...*jsonschema.Schema) {
+		long, _ := of.Properties.Get(property)
+		of.Properties.Set(property, &jsonschema.Schema{AnyOf: append([]*jsonschema.Schema{long}, short...), Description: long.Description})
+		long.Description = ""
+	}
+	stage := schema.Definitions["Stage"]
+	or(stage, "gives", name)
+	or(stage, "after", name, ranges)
+	orBare(schema, "Edge", name, ranges)
+	named := *stage // by its key
+	named.Properties = jsonschema.NewProperties()
+	named.Required = []string{"on"}
+	for pair := stage.Properties.Oldest(); pair != nil; pair = pair.Next() {
+		if pair.Key != "name" {
+			named.Properties.Set(pair.Key, pair.Value)
+		}
+	}
+	schema.Definitions["NamedStage"] = &named
+	or(schema, "procedure", &jsonschema.Schema{Type: "object",
+		AdditionalProperties: &jsonschema.Schema{Ref: "#/$defs/NamedStage"}})
 }
 
 // perCent lets a share be written as a text such as "2%".

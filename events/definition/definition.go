@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"strconv"
@@ -120,8 +121,17 @@ func (c *Campaign) Driver() Choice { return c.Instrument.Driver }
 func (c *Campaign) ByHand() bool { return c.Instrument.ByHand }
 
 // Steps are the resolutions that compositions are dosed in, by parameter: see
-// [Instrument.Steps].
-func (c *Campaign) Steps() map[string]float64 { return c.Instrument.Steps }
+// [Instrument.Steps]. In a procedure they are those of all instruments.
+func (c *Campaign) Steps() map[string]float64 {
+	if len(c.Procedure) == 0 {
+		return c.Instrument.Steps
+	}
+	steps := make(map[string]float64)
+	for _, in := range c.Instruments {
+		maps.Copy(steps, in.Steps)
+	}
+	return steps
+}
 
 // Draws says how much each command to the instrument uses up, by stock: see [Instrument.Draws].
 func (c *Campaign) Draws() map[string]Draw { return c.Instrument.Draws }

@@ -33,7 +33,7 @@ func (d *Campaign) Missing() []string {
 		return m
 	}
 	m.unless(d.Budget.Experiments > 0, "budget/experiments")
-	m.unless(!d.Instrument.Driver.IsZero(), "instrument")
+	m.unless(!d.Instrument.Driver.IsZero() || len(d.Procedure) > 0, "instrument")
 	m.unless(d.Outliers.Action != "", "outliers/action")
 	m.unless(d.Model.Feasibility != nil, "model/feasibility")
 	if a := d.Outliers.Action; a == OutlierRepeat || a == OutlierFlag {

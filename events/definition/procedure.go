@@ -14,24 +14,28 @@ type Stage struct {
 	// Together is set where one act serves the whole batch: a plate that is loaded. Else each
 	// experiment has an act of its own.
 	Together bool `json:"together,omitempty"`
-	// After are the stages that must have been done before, with the time that has to pass.
-	After []Edge `json:"after,omitempty"`
-	// Holds is the place that the batch occupies from this act on, Frees the one that it leaves.
+	// After are the stages that must have been done before, with the time that has to pass. In a
+	// campaign file a name, or names with ranges of times: {load: 2h..3h}, {load: 2h..},
+	// {load: ..3h}.
+	After []Edge `json:"after,omitempty" jsonschema:"minItems=1"`
+	// Holds is the place that the batch occupies from the dispatch of this act on.
 	Holds string `json:"holds,omitempty"`
+	// Frees is the place that the batch leaves with the end of this act.
 	Frees string `json:"frees,omitempty"`
-	// Draws says how much an experiment uses up, by stock: see [Instrument.Draws].
+	// Draws says how much it uses up for each experiment, by stock: see [Instrument.Draws].
 	Draws map[string]Draw `json:"draws,omitempty"`
 	// Gives are the quantities that it measures.
-	Gives []string `json:"gives,omitempty"`
+	Gives []string `json:"gives,omitempty" jsonschema:"minItems=1"`
 	// Repeatable is set where an act that failed, or whose fate is unknown, may be made again
-	// without harm; Tries is how often at most. Default 1.
+	// without harm.
 	Repeatable bool `json:"repeatable,omitempty"`
-	Tries      int  `json:"tries,omitempty" jsonschema:"minimum=1,maximum=100"`
-	// Always is set where it is performed for each batch, also where its experiments have failed:
-	// cleaning.
+	// Tries is how often the act is made at most. Default 1; of a repeatable stage 2.
+	Tries int `json:"tries,omitempty" jsonschema:"minimum=1,maximum=100"`
+	// Always is set where it is performed for each batch at its end, also where its experiments
+	// have failed: cleaning.
 	Always bool `json:"always,omitempty"`
 	// Parameters are those that the instrument is sent. Absent: all.
-	Parameters []string `json:"parameters,omitempty"`
+	Parameters []string `json:"parameters,omitempty" jsonschema:"minItems=1"`
 	// Set are further settings that the instrument is sent, the same for each experiment.
 	Set Point `json:"set,omitempty"`
 }
@@ -58,8 +62,136 @@ type Batch struct {
 	// Of is how many they are. Default 1.
 	Of int `json:"of,omitempty" jsonschema:"minimum=1,maximum=384"`
 	// AtLeast is how many suffice once Within has passed since the last of them was requested.
-	AtLeast int      `json:"at_least,omitempty" jsonschema:"minimum=1"`
-	Within  Duration `json:"within,omitempty"`
+	// Absent: all of them.
+	AtLeast int `json:"at_least,omitempty" jsonschema:"minimum=1"`
+	// Within is how long the others are waited for.
+	Within Duration `json:"within,omitempty"`
+}
+
+// Size is how many experiments go through the procedure together.
+func (b Batch) Size() int { return max(1, b.Of) }
+
+// IsZero reports whether nothing is said about batches.
+func (b Batch) IsZero() bool { return b == Batch{} }
+
+// Tried is how often an act of the stage may be made for an experiment.
+func (s *Stage) Tried() int { return max(1, s.Tries) }
+
+// Stage returns the stage of a name, nil without one.
+func (c *Campaign) Stage(name string) *Stage {
+	i := slices.IndexFunc(c.Procedure, func(s Stage) bool { return s.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Procedure[i]
+}
+
+// Resources are the names of the instruments that the campaign's experiments need, in order: of a
+// campaign without a procedure the one instrument, which has no name.
+func (c *Campaign) Resources() []string {
+	if len(c.Procedure) == 0 {
+		return []string{""}
+	}
+	return slices.Sorted(maps.Keys(c.Instruments))
+}
+
+// At is the instrument of a name in the procedure; of the empty name the campaign's only one.
+func (c *Campaign) At(resource string) Instrument {
+	if resource == "" {
+		return c.Instrument
+	}
+	return c.Instruments[resource]
+}
+
+// PathOf is where an instrument stands in a definition.
+func PathOf(resource string) Path {
+	if resource == "" {
+		return At("instrument")
+	}
+	return At("instruments", resource)
+}
+
+// Giving is the definition as it is for a stage that gives some of the quantities: the objective has
+// no name where it is not among them.
+func (c *Campaign) Giving(names []string) *Campaign {
+	own := *c
+	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
+		func(q QuantityDef) bool { return !slices.Contains(names, q.Name) })
+	if !slices.Contains(names, c.Objective.Name) {
+		own.Objective = Objective{}
+	}
+	return &own
+}
+
+// For is the definition as one of its instruments knows it, which takes the place of the only one:
+// with the quantities that its stages give, and the parameters that they are sent. Where not all
+// parameters are sent, constraints, excluded regions and candidates are left out. The instrument of
+// "" is the only one.
+func (c *Campaign) For(resource string) *Campaign {
+	if resource == "" {
+		return c
+	}
+	var gives, sent []string
+	all := false
+	var set []Parameter
+	for i := range c.Procedure {
+		s := &c.Procedure[i]
+		if s.On != resource {
+			continue
+		}
+		gives, sent, all = append(gives, s.Gives...), append(sent, s.Parameters...), all || s.Parameters == nil
+		for _, name := range slices.Sorted(maps.Keys(s.Set)) {
+			set = fixed(set, name, s.Set[name])
+		}
+	}
+	own := c.Giving(gives)
+	own.Instrument = c.At(resource)
+	if !all {
+		own.Parameters = slices.DeleteFunc(slices.Clone(c.Parameters),
+			func(p Parameter) bool { return !slices.Contains(sent, p.Name) })
+		own.Constraints, own.Excluded, own.Candidates = nil, nil, nil
+	}
+	own.Parameters = append(slices.Clip(own.Parameters), set...)
+	return own
+}
+
+// fixed adds a setting to parameters: a value of one that does not vary.
+func fixed(among []Parameter, name string, value Value) []Parameter {
+	i := slices.IndexFunc(among, func(p Parameter) bool { return p.Name == name })
+	if i < 0 {
+		i, among = len(among), append(among, Parameter{Name: name})
+	}
+	if x, number := value.Float(); number {
+		among[i].Values = append(among[i].Values, x)
+	} else {
+		among[i].Categories = append(among[i].Categories, CategoryDef{Name: value.Name()})
+	}
+	return among
+}
+
+// Room is how many batches it has room for. Default 1.
+	Room int `json:"room,omitempty" jsonschema:"minimum=1,maximum=384"`
+}
+
+// Edge is the order of two stages: a stage comes after another, so long after its end.
+type Edge struct {
+	// Stage that comes before.
+	Stage string `json:"stage" jsonschema:"required"`
+	// From is the time that has to pass since its end.
+	From Duration `json:"from,omitempty"`
+	// Until is the time after which it is too late. Absent: it never is.
+	Until Duration `json:"until,omitempty"`
+}
+
+// Batch says which experiments go through the procedure together.
+type Batch struct {
+	// Of is how many they are. Default 1.
+	Of int `json:"of,omitempty" jsonschema:"minimum=1,maximum=384"`
+	// AtLeast is how many suffice once Within has passed since the last of them was requested.
+	// Absent: all of them.
+	AtLeast int `json:"at_least,omitempty" jsonschema:"minimum=1"`
+	// Within is how long the others are waited for.
+	Within Duration `json:"within,omitempty"`
 }
 
 // Size is how many experiments go through the procedure together.
@@ -106,12 +238,49 @@ func (c *Campaign) Giving(names []string) *Campaign {
 }
 
 // For is the definition as it is for one of its instruments, which takes the place of the only one.
+// PathOf is where an instrument stands in a definition.
+func PathOf(resource string) Path {
+	if resource == "" {
+		return At("instrument")
+	}
+	return At("instruments", resource)
+}
+
+// For is the definition as one of its instruments knows it, which takes the place of the only one:
+// with the quantities that its stages give, and the parameters that they are sent. Where none of them
+// gives the objective, it has no name; where not all parameters are sent, constraints, excluded regions and
+// candidates are left out. The instrument of "" is the only one.
 func (c *Campaign) For(resource string) *Campaign {
 	if resource == "" {
 		return c
 	}
 	own := *c
 	own.Instrument = c.At(resource)
+	own.Instrument = c.Instruments[resource]
+	var gives, sent []string
+	all := false
+	var set []Parameter
+	for i := range c.Procedure {
+		s := &c.Procedure[i]
+		if s.On != resource {
+			continue
+		}
+		gives, sent, all = append(gives, s.Gives...), append(sent, s.Parameters...), all || s.Parameters == nil
+		for _, name := range slices.Sorted(maps.Keys(s.Set)) {
+			set = fixed(set, name, s.Set[name])
+		}
+	}
+	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
+		func(q QuantityDef) bool { return !slices.Contains(gives, q.Name) })
+	if !slices.Contains(gives, c.Objective.Name) {
+		own.Objective = Objective{}
+	}
+	if !all {
+		own.Parameters = slices.DeleteFunc(slices.Clone(c.Parameters),
+			func(p Parameter) bool { return !slices.Contains(sent, p.Name) })
+		own.Constraints, own.Excluded, own.Candidates = nil, nil, nil
+	}
+	own.Parameters = append(slices.Clip(own.Parameters), set...)
 	return &own
 }
 
@@ -124,3 +293,4 @@ func (c *Campaign) Room(place string) int {
 	}
 	return 1
 }
+

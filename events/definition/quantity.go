@@ -56,7 +56,7 @@ func (c *Campaign) Several() bool { return len(c.Quantities) > 0 }
 
 // Declared returns all quantities that an experiment of the campaign measures: the objective first,
 // unless it stands among the others or is computed from them. Those that follow from the parameters
-// are left out.
+// are left out. For an instrument that gives none of them there are none: see [Campaign.For].
 func (c *Campaign) Declared() []QuantityDef {
 	given := c.Quantities
 	follows := func(q QuantityDef) bool { return q.From != "" }
@@ -64,7 +64,7 @@ func (c *Campaign) Declared() []QuantityDef {
 		given = slices.DeleteFunc(slices.Clone(given), follows)
 	}
 	o := c.Objective
-	if o.Computed() || slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Name == o.Name }) {
+	if o.Name == "" || o.Computed() || slices.ContainsFunc(c.Quantities, func(q QuantityDef) bool { return q.Name == o.Name }) {
 		return given
 	}
 	sought := QuantityDef{

@@ -1,6 +1,7 @@
 package simulated
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -29,7 +30,7 @@ var Driver = instruments.Driver{
 	},
 	Identify: func(def definition.Campaign) (string, bool) {
 		settings, _ := SettingsOf(def)
-		return "simulated/" + settings.Task, true
+		return named(settings.Task), true
 	},
 }
 
@@ -37,8 +38,9 @@ var Driver = instruments.Driver{
 // What it answers is a function of the campaign's seed and the command. In a
 // campaign file a bare text stands for the task.
 type Settings struct {
-	// Task is the test problem: "electrolyte", "ackley4", "branin", …
-	Task string `json:"task" jsonschema:"required"`
+	// Task is the test problem: "electrolyte", "ackley4", "branin", … Absent only at an instrument
+	// of a procedure that measures nothing: it takes its time and is done.
+	Task string `json:"task,omitempty"`
 	// Noise is the standard deviation added to each result, in its unit.
 	// Default 0.
 	Noise float64 `json:"noise,omitempty" jsonschema:"minimum=0"`
@@ -65,6 +67,9 @@ func SettingsOf(def definition.Campaign) (Settings, error) {
 	return definition.SettingsOf[Settings](def.Driver())
 }
 
+// named is the name of an instrument by its task.
+func named(task string) string { return Name + "/" + cmp.Or(task, "nothing") }
+
 // Short is the setting that a bare value stands for.
 func (*Settings) Short() string { return "task" }
 
@@ -79,6 +84,13 @@ func (*Settings) Complete(*definition.Campaign) {}
 
 // Check implements definition.Settings.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	if len(def.Declared()) == 0 { // nothing is measured
+		return nil
+	}
+	if s.Task == "" {
+		return []definition.Fault{{At: here, Problem: `"task" is missing`,
+			Remedy: "name the test problem, as in simulated: electrolyte"}}
+	}
 	faults := tasks.Check(def, here.To("task"), s.Task)
 	task, ok := tasks.Lookup(s.Task)
 	if !ok {
@@ -161,6 +173,9 @@ func outputsOf(name string) []instruments.OutputSpec {
 
 // Words implements definition.Settings.
 func (s *Settings) Words(def *definition.Campaign) string {
+	if s.Task == "" {
+		return "a simulation that measures nothing"
+	}
 	text := "a simulation of " + s.Task
 	if s.Noise > 0 {
 		text += fmt.Sprintf(" with noise of standard deviation %s",

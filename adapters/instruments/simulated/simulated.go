@@ -74,8 +74,9 @@ type run struct {
 // [*instruments.MismatchError] where the campaign is not one of the task: other
 // parameters, units, objective, or bounds beyond the task's.
 func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
+	idle := cfg.Task == "" && len(def.Declared()) == 0
 	task, ok := tasks.Lookup(cfg.Task)
-	if !ok {
+	if !ok && !idle {
 		return nil, fmt.Errorf("%w: unknown task %q; the tasks are %v", ErrConfig, cfg.Task,
 			tasks.Names())
 	}
@@ -125,6 +126,9 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	for _, q := range def.Quantities {
 		i.declared = append(i.declared, q.Name)
 	}
+	if idle {
+		return i, errors.Join(faults...)
+	}
 	if err := instruments.Compatible(i.describe(), def); err != nil {
 		faults = append(faults, err)
 	} else if err := constrained(task, def); err != nil {
@@ -160,12 +164,15 @@ func (i *Instrument) Describe(ctx context.Context) (instruments.Description, err
 
 func (i *Instrument) describe() instruments.Description {
 	d := instruments.Description{
-		Name:      "simulated/" + i.task.Name,
+		Name:      named(i.cfg.Task),
 		Identity:  i.identity(),
 		Capacity:  i.capacity,
 		Simulated: true,
-		Outputs:   []instruments.OutputSpec{instruments.OutputOf(i.task.Objective)},
 	}
+	if i.cfg.Task == "" {
+		return d
+	}
+	d.Outputs = []instruments.OutputSpec{instruments.OutputOf(i.task.Objective)}
 	if len(i.declared) > 0 {
 		d.Outputs = outputsOf(i.task.Name)
 	}
@@ -296,9 +303,12 @@ func (r *run) end(o instruments.Outcome) {
 
 // outcome computes the command's outcome: a function of the seed and cmd.
 func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, error) {
-	value, err := i.task.Value(cmd.Parameters)
-	if err != nil {
-		return instruments.Outcome{}, err
+	var value float64
+	if i.cfg.Task != "" {
+		var err error
+		if value, err = i.task.Value(cmd.Parameters); err != nil {
+			return instruments.Outcome{}, err
+		}
 	}
 	for _, region := range i.cfg.Infeasible {
 		if holds(region, cmd.Parameters) {
@@ -313,6 +323,10 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	if u[0] < i.cfg.FailureRate {
 		return instruments.Outcome{Status: instruments.Failed,
 			Cause: "simulated failure: the cell did not fill"}, nil
+	}
+	if i.cfg.Task == "" {
+		return instruments.Outcome{Status: instruments.Measured,
+			Measurement: &events.Measurement{Actual: maps.Clone(cmd.Parameters), Identity: i.identity()}}, nil
 	}
 	sought := i.task.Objective
 	value += i.sd(sought.Name, i.cfg.Noise, value) * math.Sqrt2 * math.Erfinv(2*u[2]-1)

@@ -64,7 +64,7 @@ var table = []struct {
 		auditCommand, checkpointCommand, verifyCommand, exportCommand, reportCommand,
 	}},
 	{"prepare", "Prepare:", []command{
-		newCommand, docsCommand, simulateCommand, validateCommand, methodsCommand, schemaCommand,
+		newCommand, docsCommand, simulateCommand, validateCommand, rehearseCommand, methodsCommand, schemaCommand,
 		instrumentCommand, methodCommand, accountCommand, doctorCommand, versionCommand,
 	}},
 }

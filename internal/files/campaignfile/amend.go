@@ -214,7 +214,7 @@ func elementSteps(steps []string) int {
 		return len(steps)
 	}
 	switch steps[0] {
-	case "parameters", "constraints", "experts", "excluded":
+	case "parameters", "constraints", "experts", "excluded", "instruments", "procedure":
 		return 2
 	}
 	return 1
@@ -261,6 +261,8 @@ func placeOf(def definition.Campaign, steps []string) string {
 		name = def.Experts[i].Name
 	case list == "excluded" && i < len(def.Excluded):
 		name = def.Excluded[i].Name
+	case list == "procedure" && i < len(def.Procedure):
+		name = def.Procedure[i].Name
 	}
 	if name != "" {
 		place += " " + strconv.Quote(name)
@@ -333,7 +335,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 // campaign to another, if all of them are allowed while it is under way:
 //
 //   - budget, cost, stop, policy and model, with all their settings;
-//   - stocks, and what experiments draw from them;
+//   - stocks, and what experiments draw from them; the size of batches;
 //   - the costs of sources;
 //   - further quantities, whose values reported before count; all of a quantity but its name
 //     and unit; the objective, and the constraints on outcomes;
@@ -471,14 +473,16 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		}
 		return "the initial design has been made already; only wait can change"
 	case "instrument":
-		if len(steps) == 2 && (last == "stall_after" || last == "give_up_after") ||
-			len(steps) == 3 && last == "reply_within" ||
-			len(steps) > 1 && steps[1] == "draws" ||
-			len(steps) > 2 && steps[1] == "process" && steps[2] == "environment" {
+		return refuseInstrument(steps[1:])
+	case "instruments":
+		return refuseInstrument(steps[min(2, len(steps)):])
+	case "procedure":
+		if len(steps) > 2 && steps[2] == "draws" {
 			return ""
 		}
-		return "measurements of one campaign come from one instrument with one setting; " +
-			"only stall_after, give_up_after, draws, reply_within and the process's environment can change"
+		return "the experiments of one campaign go through one procedure; only draws can change"
+	case "batch":
+		return ""
 	case "experts":
 		if len(steps) == 3 && slices.Contains(timesOfExperts, last) || len(steps) > 2 && steps[2] == "quantities" {
 			return ""
@@ -506,6 +510,19 @@ func refuse(c events.Change, steps []string, follow map[string]bool) string {
 		return "the name is the campaign's identity"
 	}
 	return "this cannot be changed while the campaign is under way"
+}
+
+// refuseInstrument is refuse for a change of an instrument, by the steps below it.
+func refuseInstrument(steps []string) string {
+	switch {
+	case len(steps) == 1 && (steps[0] == "stall_after" || steps[0] == "give_up_after"),
+		len(steps) == 2 && steps[1] == "reply_within",
+		len(steps) > 0 && steps[0] == "draws",
+		len(steps) > 1 && steps[0] == "process" && steps[1] == "environment":
+		return ""
+	}
+	return "measurements of one campaign come from one instrument with one setting; " +
+		"only stall_after, give_up_after, draws, reply_within and the process's environment can change"
 }
 
 // refuseParameter is refuse for a change of a parameter. Bounds may move both ways:

@@ -60,7 +60,10 @@ var (
 	trades   = func(def *definition.Campaign) bool { return len(def.Objective.Tradeoff) > 0 }
 	prefers  = func(def *definition.Campaign) bool { return def.Objective.Preference != nil }
 	desires  = func(def *definition.Campaign) bool { return len(def.Objective.Desirability) > 0 }
-	priced   = func(def *definition.Campaign) bool { return !def.Cost.IsZero() }
+	proceeds = func(def *definition.Campaign) bool {
+		return len(def.Procedure)+len(def.Instruments)+len(def.Places) > 0 || !def.Batch.IsZero()
+	}
+	priced = func(def *definition.Campaign) bool { return !def.Cost.IsZero() }
 )
 
 // described are the checks of the parameters and of the objective, before those of the space.
@@ -99,10 +102,14 @@ var planned = []check{
 		at: at("fidelity"), needs: measured("leave it out"), check: (*validator).fidelity},
 	{applies: measures, check: (*validator).budget}, // of comparisons: by duel
 	{check: (*validator).stop},
-	{applies: func(def *definition.Campaign) bool { return def.Measures() || !def.Driver().IsZero() },
+	{applies: proceeds, at: at("procedure"), check: (*validator).procedure,
+		needs: measured("leave procedure and instruments out, or choose a policy that measures, such as lcb or cobol")},
+	{applies: func(def *definition.Campaign) bool {
+		return !proceeds(def) && (def.Measures() || !def.Driver().IsZero())
+	},
 		at: at("instrument"), check: (*validator).instrument,
 		needs: measured("remove the instrument, or choose a policy that measures, such as lcb or cobol")},
-	{applies: func(def *definition.Campaign) bool { return len(def.Stocks)+len(def.Draws()) > 0 },
+	{applies: func(def *definition.Campaign) bool { return len(def.Stocks) > 0 || drawn(def) },
 		at: at("stocks"), needs: measured("leave them out"), check: (*validator).stocks},
 	{check: (*validator).experts},
 }

@@ -24,6 +24,8 @@ const (
 
 	defaultOutlierThreshold = 4
 
+	defaultTries = 2 // of a repeatable stage
+
 	// Rule of trust where experts can help and a policy names none: of the methods
 	// with an expert it did best (docs/results.md). Without one: next.Default.
 	defaultTrust = "answers"
@@ -48,7 +50,7 @@ const (
 func Complete(reg registry.Registry, def definition.Campaign) definition.Campaign {
 	definition.Default(&def.Seed, defaultSeed)
 	definition.Default(&def.Replicates, defaultReplicates)
-	definition.Default(&def.Parallel, 1)
+	definition.Default(&def.Parallel, def.Batch.Size())
 	definition.Default(&def.Model.Kernel, "rbf")
 	completeFidelity(&def)
 	completeFormula(&def)
@@ -68,8 +70,12 @@ func Complete(reg registry.Registry, def definition.Campaign) definition.Campaig
 		definition.Default(&def.Model.Intervals, intervals)
 		definition.Default(&def.Outliers.Action, definition.OutlierRepeat)
 		definition.DefaultTo(&def.Outliers.Threshold, defaultOutlierThreshold)
-		completeInstrument(reg, &def)
-		completeDraws(&def)
+		if len(def.Procedure) == 0 {
+			completeInstrument(reg, &def)
+			def.Instrument.Draws = completeDraws(&def, def.Instrument.Draws)
+		} else {
+			completeProcedure(reg, &def)
+		}
 	}
 	completeExperts(reg, &def)
 	completePolicy(reg, &def)
@@ -237,6 +243,26 @@ func completeInstrument(reg registry.Registry, def *definition.Campaign) {
 		definition.Default(&in.GiveUpAfter, defaultGiveUpAfter)
 	}
 	in.Driver = completeChoice(in.Driver, driver.Settings(), def)
+}
+
+// completeProcedure completes the instruments of a procedure, each as if it were the only one, and
+// the stages. What an instrument completes beside itself is left out: other instruments are in the
+// same campaign.
+func completeProcedure(reg registry.Registry, def *definition.Campaign) {
+	def.Instruments = maps.Clone(def.Instruments)
+	for name := range def.Instruments {
+		own := def.For(name)
+		completeInstrument(reg, own)
+		def.Instruments[name] = own.Instrument
+	}
+	def.Procedure = slices.Clone(def.Procedure)
+	for i := range def.Procedure {
+		s := &def.Procedure[i]
+		s.Draws = completeDraws(def, s.Draws)
+		if s.Repeatable {
+			definition.Default(&s.Tries, defaultTries)
+		}
+	}
 }
 
 // completeChoice has the owner of a choice write out the defaults. A choice

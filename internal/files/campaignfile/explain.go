@@ -31,6 +31,7 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		fmt.Fprintf(&b, "%s\n", strings.TrimSpace(def.Description))
 	}
 	explainSpace(ctx, reg, &b, def)
+	explainProcedure(&b, &def)
 
 	b.WriteString("\nHow it goes\n")
 	line := func(what, how string) { fmt.Fprintf(&b, "  %-12s %s\n", what, how) }
@@ -57,7 +58,13 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		line("next", ruleText(reg, def, policies.Next))
 		line("trust", ruleText(reg, def, policies.Trust))
 		line("handover", ruleText(reg, def, policies.Handover))
-		line("measured by", instrumentText(reg, def))
+		for _, resource := range def.Resources() {
+			if resource == "" {
+				line("measured by", instrumentText(reg, def))
+			} else {
+				line("instrument", resource+", "+instrumentText(reg, *def.For(resource)))
+			}
+		}
 		for _, text := range stocksText(&def) {
 			line("uses up", text)
 		}

@@ -149,7 +149,7 @@ func define(
 	ctx context.Context, reg registry.Registry, refers resolved, faults []yamltree.Fault,
 	check func(definition.Campaign) []yamltree.Fault,
 ) (definition.Campaign, definition.Campaign, []yamltree.Fault) {
-	root := withProgram(refers.root)
+	root := withStages(withProgram(refers.root))
 	tree := root.Plain().(map[string]any)
 	expand(reg, tree)
 	var syntax []path // where a fault of form is
@@ -220,11 +220,18 @@ func unread(root *yamltree.Node, p path) bool {
 // cannot say it in words that help: there a driver is a property like others.
 func ambiguous(reg registry.Registry, tree map[string]any) []yamltree.Fault {
 	var faults []yamltree.Fault
-	if instrument, ok := tree["instrument"].(map[string]any); ok {
-		if named := several(instrument, reg.DriverNames()); named != nil {
-			faults = append(faults, fault(at("instrument"), "it names more than one instrument",
-				"keep one of "+strings.Join(named, ", ")))
+	instrument := func(here path, value any) {
+		if instrument, ok := value.(map[string]any); ok {
+			if named := several(instrument, reg.DriverNames()); named != nil {
+				faults = append(faults, fault(here, "it names more than one instrument",
+					"keep one of "+strings.Join(named, ", ")))
+			}
 		}
+	}
+	instrument(at("instrument"), tree["instrument"])
+	instruments, _ := tree["instruments"].(map[string]any)
+	for _, name := range sortedKeys(instruments) {
+		instrument(at("instruments", name), instruments[name])
 	}
 	experts, _ := tree["experts"].([]any)
 	for i := range experts {
@@ -322,8 +329,11 @@ func checkFiles(reg registry.Registry, def definition.Campaign, dir string) []ya
 			faults = append(faults, faultsOf(s.CheckFiles(dir, here))...)
 		}
 	}
-	if settings, err := reg.InstrumentSettings(&def); err == nil {
-		check(settings, at("instrument", def.Driver().Name))
+	for _, resource := range def.Resources() {
+		own := def.For(resource)
+		if settings, err := reg.InstrumentSettings(own); err == nil {
+			check(settings, definition.PathOf(resource).To(own.Driver().Name))
+		}
 	}
 	for i, e := range def.Experts {
 		if settings, err := reg.ExpertSettings(e); err == nil {

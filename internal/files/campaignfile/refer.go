@@ -82,6 +82,7 @@ type resolved struct {
 // resolve writes out the entries that a campaign file takes from the lab:
 //
 //	instrument: {lab: pump, steps: …}       the keys of the lab's pump, with those given here in their place
+//	instruments: {doser: {lab: pump}}       the same, for each of several
 //	experts: [ada]                          {name: ada, …}, with the lab's keys of ada
 //	experts: [{name: ada, lab: {}, …}]      the same, with further keys in the place of the lab's
 //
@@ -104,7 +105,14 @@ func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved,
 		}
 	}
 	if instrument := r.out.root.Field("instrument"); instrument.Field(labKey) != nil {
-		r.out.root = r.out.root.With("instrument", r.instrument(instrument))
+		r.out.root = r.out.root.With("instrument", r.instrument(at("instrument"), instrument))
+	}
+	several := r.out.root.Field("instruments")
+	for _, name := range several.Keys() {
+		if instrument := several.Field(name); instrument.Field(labKey) != nil {
+			several = several.With(name, r.instrument(at("instruments", name), instrument))
+			r.out.root = r.out.root.With("instruments", several)
+		}
 	}
 	if experts := r.out.root.Field("experts"); experts.IsList() {
 		items := slices.Clone(experts.Items)
@@ -172,17 +180,17 @@ func (r *resolver) named(
 	return nil
 }
 
-// instrument writes out the instrument's reference. Keys of the campaign file take the place of
+// instrument writes out an instrument's reference. Keys of the campaign file take the place of
 // the lab's. A dangling reference leaves the other keys in place, so that they are still
 // checked.
-func (r *resolver) instrument(instrument *yamltree.Node) *yamltree.Node {
+func (r *resolver) instrument(at path, instrument *yamltree.Node) *yamltree.Node {
 	here := instrument.Field(labKey)
 	rest := instrument.Without(labKey)
 	if here.Faulty {
 		return rest
 	}
 	name, ok := here.Value.(string)
-	at := at("instrument", labKey)
+	at = at.To(labKey)
 	if !ok {
 		message, remedy := yamltree.WrongType(here.Plain(), "string")
 		r.out.faults = append(r.out.faults, formFault{Fault: here.Fault(message, remedy), at: at})
@@ -288,15 +296,26 @@ func selfContained(text string, root *yamltree.Node, used labfile.Named) (string
 	return string(data) + "\n", err
 }
 
-// LabInstrument is the name under which a recorded campaign file takes its
-// instrument from the lab file; "" where it does not. It reads the source alone,
-// and needs no lab file.
-func LabInstrument(source string) string {
+// LabInstrument is [LabInstruments] of the only instrument.
+func LabInstrument(source string) string { return LabInstruments(source)[""] }
+
+// LabInstruments are the names under which a recorded campaign file takes its instruments from the
+// lab file, by their own; that of the only one is "". It reads the source alone, and needs no lab
+// file.
+func LabInstruments(source string) map[string]string {
 	root, _ := yamltree.Read([]byte(source), Format)
-	here := root.Field("instrument").Field(labKey)
-	if here == nil {
-		return ""
+	names := make(map[string]string)
+	take := func(resource string, instrument *yamltree.Node) {
+		if here := instrument.Field(labKey); here != nil {
+			if name, ok := here.Value.(string); ok {
+				names[resource] = name
+			}
+		}
 	}
-	name, _ := here.Value.(string)
-	return name
+	take("", root.Field("instrument"))
+	several := root.Field("instruments")
+	for _, resource := range several.Keys() {
+		take(resource, several.Field(resource))
+	}
+	return names
 }

@@ -21,9 +21,13 @@ import (
 // and valid.
 func Remarks(ctx context.Context, reg registry.Registry, def definition.Campaign, dir string) (remarks []string) {
 	remarks = unasked(reg, def)
-	if settings, err := reg.InstrumentSettings(&def); err == nil {
-		if s, ok := settings.(definition.Remarkable); ok {
-			remarks = append(remarks, s.Remarks(dir, definition.At("instrument", def.Driver().Name))...)
+	for _, resource := range def.Resources() {
+		own := def.For(resource)
+		if settings, err := reg.InstrumentSettings(own); err == nil {
+			if s, ok := settings.(definition.Remarkable); ok {
+				here := definition.PathOf(resource).To(own.Driver().Name)
+				remarks = append(remarks, s.Remarks(dir, here)...)
+			}
 		}
 	}
 	remarks = append(remarks, unmeasurable(reg, def)...)

@@ -297,6 +297,9 @@ func missingAdvice(name string) string {
 // patternAdvice describes the form that a text must have, a name's or a time's.
 func patternAdvice(p path) string {
 	last := ""
+	if len(p) > 3 && p[0] == "procedure" && p[2] == "after" {
+		return "write a range of times: 2h..3h, 2h.. for at least, ..3h for at most"
+	}
 	for _, step := range p {
 		if name, ok := step.(string); ok {
 			last = name

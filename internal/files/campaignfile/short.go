@@ -31,7 +31,8 @@ import (
 //	instrument: manual                      instrument: {manual: {}}
 //	instrument: {simulated: electrolyte}    instrument: {simulated: {task: electrolyte}}
 //	instrument: {table: rows.csv}           instrument: {table: {file: rows.csv}}
-//	instrument: {process: [./pump]}         instrument: {process: {command: [./pump]}}
+//	instrument: {process: [./pump]}         instrument: {process: {command: [./pump]}}; and so each of instruments
+//	places: [oven]                          places: [{name: oven}]
 //
 // A choice without a value ("terminal:") has its default settings. A value without the expected
 // shape is left as it is: the schema reports it.
@@ -98,12 +99,17 @@ func expand(reg registry.Registry, tree map[string]any) {
 			}
 		}
 	}
-	if name, ok := tree["instrument"].(string); ok {
-		tree["instrument"] = map[string]any{name: map[string]any{}}
+	expandInstrument(reg, tree, "instrument")
+	if several, ok := tree["instruments"].(map[string]any); ok {
+		for name := range several {
+			expandInstrument(reg, several, name)
+		}
 	}
-	if instrument, ok := tree["instrument"].(map[string]any); ok {
-		for _, driver := range reg.Instruments {
-			lengthen(instrument, driver.Name, driver.Settings())
+	if places, ok := tree["places"].([]any); ok {
+		for i, p := range places {
+			if name, ok := p.(string); ok {
+				places[i] = map[string]any{"name": name}
+			}
 		}
 	}
 	if experts, ok := tree["experts"].([]any); ok {
@@ -115,6 +121,18 @@ func expand(reg registry.Registry, tree map[string]any) {
 			for _, channel := range reg.Experts {
 				lengthen(e, channel.Name, channel.Settings())
 			}
+		}
+	}
+}
+
+// expandInstrument writes out an instrument, which is the value of a key.
+func expandInstrument(reg registry.Registry, in map[string]any, key string) {
+	if name, ok := in[key].(string); ok {
+		in[key] = map[string]any{name: map[string]any{}}
+	}
+	if instrument, ok := in[key].(map[string]any); ok {
+		for _, driver := range reg.Instruments {
+			lengthen(instrument, driver.Name, driver.Settings())
 		}
 	}
 }

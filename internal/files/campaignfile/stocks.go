@@ -13,11 +13,11 @@ import (
 	"github.com/campaignd/campaignd/internal/num/formula"
 )
 
-// completeDraws writes formulas of draws in their canonical form, and their units as the stocks do.
-// What cannot be read is left for Validate.
-func completeDraws(def *definition.Campaign) {
-	def.Instrument.Draws = maps.Clone(def.Instrument.Draws)
-	for name, text := range def.Instrument.Draws {
+// completeDraws returns draws with their formulas in their canonical form, and their units as the
+// stocks write them. What cannot be read is left for Validate.
+func completeDraws(def *definition.Campaign, draws map[string]definition.Draw) map[string]definition.Draw {
+	draws = maps.Clone(draws)
+	for name, text := range draws {
 		_, used, unit, err := def.Stocks[name].Uses(text)
 		f, fault := formula.Parse(used)
 		if err != nil || fault != nil {
@@ -26,9 +26,33 @@ func completeDraws(def *definition.Campaign) {
 		if _, of, err := definition.ParseAmount(def.Stocks[name].Amount); err == nil && units.Same(of, unit) {
 			unit = of
 		}
-		def.Instrument.Draws[name] = definition.Draw(f.String() + " " + unit)
+		draws[name] = definition.Draw(f.String() + " " + unit)
 	}
+	return draws
 }
+
+// drawing is a part of the definition that draws from stocks: the instrument, or a stage.
+type drawing struct {
+	here  path
+	stage *definition.Stage // nil for the instrument
+	draws map[string]definition.Draw
+}
+
+// drawings are all that draw from the stocks.
+func drawings(def *definition.Campaign) (all []drawing) {
+	if len(def.Draws()) > 0 {
+		all = append(all, drawing{at("instrument", "draws"), nil, def.Draws()})
+	}
+	for i := range def.Procedure {
+		if s := &def.Procedure[i]; len(s.Draws) > 0 {
+			all = append(all, drawing{at("procedure", i, "draws"), s, s.Draws})
+		}
+	}
+	return all
+}
+
+// drawn reports whether anything draws from stocks.
+func drawn(def *definition.Campaign) bool { return len(drawings(def)) > 0 }
 
 // stocks checks what there is, and what experiments draw from it.
 func (v *validator) stocks() {
@@ -53,22 +77,29 @@ func (v *validator) stocks() {
 		if err != nil {
 			v.report(here, err.Error(), "")
 		}
-		if _, drawn := v.def.Draws()[name]; !drawn {
+		uses := func(d drawing) bool { return d.draws[name] != "" }
+		if !slices.ContainsFunc(drawings(&v.def), uses) {
+			where := "instrument"
+			if len(v.def.Procedure) > 0 {
+				where = v.def.Procedure[0].Name
+			}
 			v.report(at("stocks", name), "no experiment uses it up",
-				fmt.Sprintf("say how much: instrument: {draws: {%s: 1}}", name))
+				fmt.Sprintf("say how much: %s: {draws: {%s: 1}}", where, name))
 		}
 	}
-	for _, name := range sortedKeys(v.def.Draws()) {
-		here := at("instrument", "draws", name)
-		if stock, known := v.def.Stocks[name]; known {
-			v.draw(here, name, stock, v.def.Draws()[name])
-			continue
+	for _, d := range drawings(&v.def) {
+		for _, name := range sortedKeys(d.draws) {
+			here := d.here.To(name)
+			if stock, known := v.def.Stocks[name]; known {
+				v.draw(here, name, stock, d.draws[name])
+				continue
+			}
+			remedy := yamltree.Suggest(name, sortedKeys(v.def.Stocks))
+			if len(v.def.Stocks) == 0 {
+				remedy = fmt.Sprintf("declare it: stocks: {%s: {labels: A1-H12}}", name)
+			}
+			v.report(here, fmt.Sprintf("stock %q is not declared", name), remedy)
 		}
-		remedy := yamltree.Suggest(name, sortedKeys(v.def.Stocks))
-		if len(v.def.Stocks) == 0 {
-			remedy = fmt.Sprintf("declare it: stocks: {%s: {labels: A1-H12}}", name)
-		}
-		v.report(here, fmt.Sprintf("stock %q is not declared", name), remedy)
 	}
 }
 
@@ -124,16 +155,32 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 
 // stocksText describes what the experiments use up, and for how many of them it suffices.
 func stocksText(def *definition.Campaign) (lines []string) {
-	for _, name := range slices.Sorted(maps.Keys(def.Stocks)) {
-		stock, draw := def.Stocks[name], def.Draws()[name]
-		text := fmt.Sprintf("%s of %s, %s", draw, name, stock.Amount)
-		if labels, err := definition.ParseLabels(stock.Labels); stock.Labels != "" && err == nil {
-			text = fmt.Sprintf("%s of %s, %s (%s)", draw, name, stock.Labels, format.Count(len(labels), "label"))
-			if count, _, _, err := stock.Uses(draw); err == nil {
-				text += fmt.Sprintf(": enough for %s", format.Count(len(labels)/count, "experiment"))
+	for _, d := range drawings(def) {
+		for _, name := range sortedKeys(d.draws) {
+			stock, draw := def.Stocks[name], d.draws[name]
+			text := fmt.Sprintf("%s of %s, %s", draw, name, stock.Amount)
+			if labels, err := definition.ParseLabels(stock.Labels); stock.Labels != "" && err == nil {
+				text = fmt.Sprintf("%s of %s, %s (%s)", draw, name, stock.Labels, format.Count(len(labels), "label"))
+				if count := drawnLabels(def, name); count > 0 {
+					text += fmt.Sprintf(": enough for %s", format.Count(len(labels)/count, "experiment"))
+				}
 			}
+			if d.stage != nil {
+				text += ", by " + d.stage.Name
+			}
+			lines = append(lines, text)
 		}
-		lines = append(lines, text)
 	}
 	return lines
+}
+
+// drawnLabels is how many labels of a stock an experiment uses up in all.
+func drawnLabels(def *definition.Campaign, name string) (count int) {
+	for _, d := range drawings(def) {
+		if draw, drawn := d.draws[name]; drawn {
+			n, _, _, _ := def.Stocks[name].Uses(draw)
+			count += n
+		}
+	}
+	return count
 }

@@ -45,6 +45,7 @@ type validator struct {
 	reg    registry.Registry
 	def    definition.Campaign
 	points *space.Space // nil where it is not sound
+	flow   *flow        // of the procedure; nil where it is not sound
 	faults []yamltree.Fault
 }
 
@@ -349,6 +350,8 @@ func (v *validator) space(ctx context.Context) {
 			where = at("excluded")
 		case len(v.def.Instrument.Steps) > 0:
 			where = at("instrument", "steps")
+		case len(v.def.Steps()) > 0:
+			where = at("instruments")
 		}
 		var infeasible *space.InfeasibleError
 		if errors.As(err, &infeasible) && infeasible.Conflict != nil {

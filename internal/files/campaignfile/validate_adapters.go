@@ -11,50 +11,69 @@ import (
 	"github.com/campaignd/campaignd/projections/belief"
 )
 
-// steps checks the instrument's steps: of parameters between bounds, and finer
+// steps checks the steps of each instrument: of parameters between bounds, and finer
 // than these.
 //
 // A step that is wider than the range leaves one value, which is most likely a
 // step in another unit than the parameter's: the remedy says so.
 func (v *validator) steps() {
-	in := v.def.Instrument
-	if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
-		v.report(at("instrument", "steps"),
-			"candidates are measured as they are listed, not in steps", "remove steps")
-		return
-	}
-	for _, name := range sortedKeys(in.Steps) {
-		step, here := in.Steps[name], at("instrument", "steps", name)
-		switch p := parameterOf(&v.def, name); {
-		case p == nil:
-			v.report(here, fmt.Sprintf("there is no parameter %q", name),
-				yamltree.Suggest(name, namesOf(&v.def, continuous)))
-		case !continuous(*p):
-			v.report(here, fmt.Sprintf("%q has its own list of values", name),
-				"steps are for parameters with min and max")
-		case !(step > 0) || !finite(&step):
-			v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)),
-				"it must be more than 0")
-		case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
-			v.report(here,
-				fmt.Sprintf("the step %s is wider than the range of %q, %s to %s",
-					format.SettingIn(step, p.Unit), name, format.Setting(*p.Min),
-					format.SettingIn(*p.Max, p.Unit)),
-				"it is in the parameter's unit")
+	doses := make(map[string]string) // the instrument by the parameter
+	for _, resource := range v.def.Resources() {
+		in, here := v.def.For(resource).Instrument, definition.PathOf(resource).To("steps")
+		if len(in.Steps) > 0 && len(v.def.Candidates) > 0 {
+			v.report(here, "candidates are measured as they are listed, not in steps", "remove steps")
+			continue
+		}
+		for _, name := range sortedKeys(in.Steps) {
+			v.step(here.To(name), name, in.Steps[name])
+			if other, twice := doses[name]; twice {
+				v.report(here.To(name), fmt.Sprintf("%s has steps of %s, too", other, name),
+					"keep those of one of them: a composition has one step for each parameter")
+			}
+			doses[name] = resource
 		}
 	}
 }
 
-// instrument checks that one is named, and has its owner check the settings. Facts that only the device knows, such as its limits,
-// are compared when it has described itself.
+// step checks the resolution of a parameter.
+func (v *validator) step(here path, name string, step float64) {
+	switch p := parameterOf(&v.def, name); {
+	case p == nil:
+		v.report(here, fmt.Sprintf("there is no parameter %q", name),
+			yamltree.Suggest(name, namesOf(&v.def, continuous)))
+	case !continuous(*p):
+		v.report(here, fmt.Sprintf("%q has its own list of values", name),
+			"steps are for parameters with min and max")
+	case !(step > 0) || !finite(&step):
+		v.report(here, fmt.Sprintf("a step of %s is not possible", format.Setting(step)),
+			"it must be more than 0")
+	case p.Min != nil && p.Max != nil && step > *p.Max-*p.Min && *p.Max > *p.Min:
+		v.report(here,
+			fmt.Sprintf("the step %s is wider than the range of %q, %s to %s",
+				format.SettingIn(step, p.Unit), name, format.Setting(*p.Min),
+				format.SettingIn(*p.Max, p.Unit)),
+			"it is in the parameter's unit")
+	}
+}
+
+// instrument checks the only instrument.
+func (v *validator) instrument() { v.instrumentOf("") }
+
+// instrumentOf checks that a driver is named, and has its owner check the settings. Facts that only
+// the device knows, such as its limits, are compared when it has described itself.
 //
 // Each case ends the check: without a known driver its settings cannot be checked.
-func (v *validator) instrument() {
-	in, here := &v.def.Instrument, at("instrument")
+func (v *validator) instrumentOf(resource string) {
+	own, here := v.def.For(resource), definition.PathOf(resource)
+	in := &own.Instrument
 	drivers := strings.Join(v.reg.DriverNames(), ", ")
 	if in.Driver.IsZero() {
-		v.report(here, "it does not say what measures",
-			"choose one of "+drivers+"; or a policy that learns from comparisons alone, such as mr-lpf")
+		problem, advice := "it does not say what measures",
+			"choose one of "+drivers+"; or a policy that learns from comparisons alone, such as mr-lpf"
+		if resource != "" {
+			problem, advice = "it does not say what it is", "choose one of "+drivers+", or lab: and a name"
+		}
+		v.report(here, problem, advice)
 		return
 	}
 	driver, known := v.reg.Driver(in.Driver.Name)
@@ -70,19 +89,31 @@ func (v *validator) instrument() {
 		v.report(here.To("give_up_after"), "it is shorter than stall_after",
 			"a campaign first says that the instrument is silent, and gives up later")
 	}
-	v.choice(here, in.Driver, driver.Settings())
+	before := len(v.faults)
+	v.choice(here, in.Driver, own, driver.Settings())
+	if resource == "" {
+		return
+	}
+	// One of several sees a part of the campaign: its places are not those of the file.
+	for i := range v.faults[before:] {
+		if f := &v.faults[before+i]; !f.Path.Within(here) {
+			f.Path = here.To(in.Driver.Name)
+		}
+	}
 }
 
-// choice has the owner of a choice check its settings. here is the object that holds the
-// choice. Only the driver, channel or rule knows the meaning of settings; this package adds
+// choice has the owner of a choice check its settings, in the campaign as the owner sees it. here is
+// the object that holds the choice. Only the driver, channel or rule knows the meaning of settings; this package adds
 // their place in the file.
-func (v *validator) choice(here path, c definition.Choice, settings definition.Settings) {
-	v.settings(here, c, settings, settings.Check)
+func (v *validator) choice(
+	here path, c definition.Choice, def *definition.Campaign, settings definition.Settings,
+) {
+	v.settings(here, c, def, settings, settings.Check)
 }
 
 // settings reads the settings of a choice and has them checked.
 func (v *validator) settings(
-	here path, c definition.Choice, settings definition.Settings,
+	here path, c definition.Choice, def *definition.Campaign, settings definition.Settings,
 	check func(*definition.Campaign, definition.Path) []definition.Fault,
 ) {
 	here = here.To(c.Name)
@@ -90,7 +121,7 @@ func (v *validator) settings(
 		v.report(here, err.Error(), "")
 		return
 	}
-	v.faults = append(v.faults, faultsOf(check(&v.def, here))...)
+	v.faults = append(v.faults, faultsOf(check(def, here))...)
 }
 
 // faultsOf returns the faults that a choice's owner found as those of the file,
@@ -176,7 +207,7 @@ func (v *validator) experts() {
 		if e.Program != channel.Program {
 			v.report(here.To("program"), "it follows from how they are asked", "remove it")
 		}
-		v.choice(here, e.Channel, channel.Settings())
+		v.choice(here, e.Channel, &v.def, channel.Settings())
 	}
 }
 

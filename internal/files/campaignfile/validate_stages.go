@@ -104,7 +104,7 @@ func (v *validator) rule(part policies.Part) {
 		return
 	}
 	settings := rule.Settings()
-	v.settings(here, choice, settings, func(def *definition.Campaign, here path) []definition.Fault {
+	v.settings(here, choice, &v.def, settings, func(def *definition.Campaign, here path) []definition.Fault {
 		return v.reg.Methods.Check(def, part, settings, here)
 	})
 }

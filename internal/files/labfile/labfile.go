@@ -290,7 +290,7 @@ func (f *File) Offers(reg registry.Registry, def *definition.Campaign, reach reg
 		return false
 	}
 	if !reach.Expert {
-		_, _, ok := f.Using(reg, def)
+		_, _, ok := f.Using(reg, def.For(reach.Resource))
 		return ok
 	}
 	for _, e := range f.Experts {

@@ -153,6 +153,8 @@ func (r Registry) ExpertSettings(e definition.Expert) (definition.Settings, erro
 type Reach struct {
 	// Where it stands: "instrument.process".
 	Where string
+	// Resource is the name of the instrument in a campaign of several.
+	Resource string
 	// Choice is the driver, an expert's channel if Expert is set, or the policy's rule if Method is
 	// set.
 	Choice definition.Choice
@@ -162,9 +164,13 @@ type Reach struct {
 
 // Reaches lists the parts of a definition that reach beyond the campaign.
 func (r Registry) Reaches(def *definition.Campaign) (found []Reach) {
-	settings, err := r.InstrumentSettings(def)
-	if driver := def.Driver(); driver.Name != "" && (err != nil || !confined(settings)) {
-		found = append(found, Reach{Where: "instrument." + driver.Name, Choice: driver})
+	for _, resource := range def.Resources() {
+		own := def.For(resource)
+		settings, err := r.InstrumentSettings(own)
+		if driver := own.Driver(); driver.Name != "" && (err != nil || !confined(settings)) {
+			where := definition.PathOf(resource).To(driver.Name).String()
+			found = append(found, Reach{Where: where, Resource: resource, Choice: driver})
+		}
 	}
 	if _, ok := r.Program(def); ok {
 		next := def.Policy.Next

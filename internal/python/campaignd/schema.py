@@ -80,6 +80,22 @@ class AnswersTrust(Part):
 
 
 @part(kw_only=True)
+class Batch(Part):
+    """Batch says which experiments go through the procedure together."""
+
+    of: int | None = None
+    """Of is how many they are. Default 1."""
+
+    at_least: int | None = None
+    """AtLeast is how many suffice once Within has passed since the last of them was requested.
+    Absent: all of them.
+    """
+
+    within: str | None = None
+    """Within is how long the others are waited for."""
+
+
+@part(kw_only=True)
 class Budget(Part):
     """Budget limits the campaign. All counts include the initial ones."""
 
@@ -369,6 +385,20 @@ class Duel(Part):
     rahbo: RahboDuel | Mapping[str, Any] | None = None
 
     random: Mapping[str, Any] | None = None
+
+
+@part(kw_only=True)
+class Edge(Part):
+    """Edge is the order of two stages: a stage comes after another, so long after its end."""
+
+    stage: str
+    """Stage that comes before."""
+
+    from_: str | None = field(default=None, metadata={"key": "from"})
+    """From is the time that has to pass since its end."""
+
+    until: str | None = None
+    """Until is the time after which it is too late. Absent: it never is."""
 
 
 @part(kw_only=True)
@@ -915,6 +945,56 @@ class MrLpfDuel(Part):
 
 
 @part(kw_only=True)
+class NamedStage(Part):
+    """Stage is a step of the procedure that experiments go through: one act at one instrument."""
+
+    on: str
+    """On is the instrument that performs it, one of the campaign's instruments."""
+
+    together: bool | None = None
+    """Together is set where one act serves the whole batch: a plate that is loaded. Else each
+    experiment has an act of its own.
+    """
+
+    after: Sequence[Edge | Mapping[str, Any] | str] | str | Mapping[str, Any] | None = None
+    """After are the stages that must have been done before, with the time that has to pass. In
+    a campaign file a name, or names with ranges of times: {load: 2h..3h}, {load: 2h..},
+    {load: ..3h}.
+    """
+
+    holds: str | None = None
+    """Holds is the place that the batch occupies from the dispatch of this act on."""
+
+    frees: str | None = None
+    """Frees is the place that the batch leaves with the end of this act."""
+
+    draws: Mapping[str, Any] | None = None
+    """Draws says how much it uses up for each experiment, by stock: see Instrument.Draws."""
+
+    gives: Sequence[str] | str | None = None
+    """Gives are the quantities that it measures."""
+
+    repeatable: bool | None = None
+    """Repeatable is set where an act that failed, or whose fate is unknown, may be made again
+    without harm.
+    """
+
+    tries: int | None = None
+    """Tries is how often the act is made at most. Default 1; of a repeatable stage 2."""
+
+    always: bool | None = None
+    """Always is set where it is performed for each batch at its end, also where its
+    experiments have failed: cleaning.
+    """
+
+    parameters: Sequence[str] | None = None
+    """Parameters are those that the instrument is sent. Absent: all."""
+
+    set: Mapping[str, float | str] | None = None
+    """Set are further settings that the instrument is sent, the same for each experiment."""
+
+
+@part(kw_only=True)
 class Next(Part):
     """Next chooses a composition to measure: one acquisition and its settings. In a campaign
     file a bare name stands for the default settings. By default, the acquisition that the
@@ -1119,6 +1199,16 @@ class PiboTrust(Part):
 
     gamma: float | None = None
     """Gamma is γ. Default 10."""
+
+
+@part(kw_only=True)
+class Place(Part):
+    """Place is something that matter occupies over several acts."""
+
+    name: str
+
+    room: int | None = None
+    """Room is how many batches it has room for. Default 1."""
 
 
 @part(kw_only=True)
@@ -1622,8 +1712,10 @@ class SimulatedInstrument(Part):
     bare text stands for the task.
     """
 
-    task: str
-    """Task is the test problem: "electrolyte", "ackley4", "branin", …"""
+    task: str | None = None
+    """Task is the test problem: "electrolyte", "ackley4", "branin", … Absent only at an
+    instrument of a procedure that measures nothing: it takes its time and is done.
+    """
 
     noise: float | None = None
     """Noise is the standard deviation added to each result, in its unit. Default 0."""
@@ -1658,6 +1750,59 @@ class Source(Part):
     name: str
 
     cost: float
+
+
+@part(kw_only=True)
+class Stage(Part):
+    """Stage is a step of the procedure that experiments go through: one act at one instrument."""
+
+    name: str
+    """Name of the stage, unique in the procedure."""
+
+    on: str
+    """On is the instrument that performs it, one of the campaign's instruments."""
+
+    together: bool | None = None
+    """Together is set where one act serves the whole batch: a plate that is loaded. Else each
+    experiment has an act of its own.
+    """
+
+    after: Sequence[Edge | Mapping[str, Any] | str] | str | Mapping[str, Any] | None = None
+    """After are the stages that must have been done before, with the time that has to pass. In
+    a campaign file a name, or names with ranges of times: {load: 2h..3h}, {load: 2h..},
+    {load: ..3h}.
+    """
+
+    holds: str | None = None
+    """Holds is the place that the batch occupies from the dispatch of this act on."""
+
+    frees: str | None = None
+    """Frees is the place that the batch leaves with the end of this act."""
+
+    draws: Mapping[str, Any] | None = None
+    """Draws says how much it uses up for each experiment, by stock: see Instrument.Draws."""
+
+    gives: Sequence[str] | str | None = None
+    """Gives are the quantities that it measures."""
+
+    repeatable: bool | None = None
+    """Repeatable is set where an act that failed, or whose fate is unknown, may be made again
+    without harm.
+    """
+
+    tries: int | None = None
+    """Tries is how often the act is made at most. Default 1; of a repeatable stage 2."""
+
+    always: bool | None = None
+    """Always is set where it is performed for each batch at its end, also where its
+    experiments have failed: cleaning.
+    """
+
+    parameters: Sequence[str] | None = None
+    """Parameters are those that the instrument is sent. Absent: all."""
+
+    set: Mapping[str, float | str] | None = None
+    """Set are further settings that the instrument is sent, the same for each experiment."""
 
 
 @part(kw_only=True)
@@ -2029,6 +2174,31 @@ class Definition(Part):
     the objective, and nothing is measured.
     """
 
+    instruments: Mapping[str, Instrument | Mapping[str, Any] | Literal["manual"]] | None = None
+    """Instruments take its place where an experiment needs several, by the names that the
+    procedure uses.
+    """
+
+    procedure: (
+        Sequence[Stage
+        | Mapping[str, Any]]
+        | Mapping[str, NamedStage
+        | Mapping[str, Any]]
+        | None
+    ) = None
+    """Procedure is what is done for each experiment, in stages. In a campaign file a mapping,
+    in the order in which it is written. Absent: one act, at the instrument.
+    """
+
+    batch: Batch | Mapping[str, Any] | None = None
+    """Batch says which experiments go through the procedure together."""
+
+    places: Sequence[Place | Mapping[str, Any] | str] | None = None
+    """Places are what only so many batches can occupy at once, an oven or a press, in the
+    order in which they may be held: a batch that holds one waits for later ones alone. They
+    are the lab's, where a lab runs the campaign.
+    """
+
     stocks: Mapping[str, Stock | Mapping[str, Any]] | None = None
     """Stocks are what commands to the instrument use up, by name: how much of each,
     instrument.draws says.
@@ -2069,6 +2239,16 @@ class Keys(TypedDict, total=False):
     outliers: Outliers | Mapping[str, Any] | None
     replicates: int | None
     instrument: Instrument | Mapping[str, Any] | Literal["manual"] | None
+    instruments: Mapping[str, Instrument | Mapping[str, Any] | Literal["manual"]] | None
+    procedure: (
+        Sequence[Stage
+        | Mapping[str, Any]]
+        | Mapping[str, NamedStage
+        | Mapping[str, Any]]
+        | None
+    )
+    batch: Batch | Mapping[str, Any] | None
+    places: Sequence[Place | Mapping[str, Any] | str] | None
     stocks: Mapping[str, Stock | Mapping[str, Any]] | None
     experts: Sequence[Expert | Mapping[str, Any] | str] | None
     lab: Lab | Mapping[str, Any] | None

@@ -54,7 +54,7 @@ func (s Section) Path() string { return Root + "/" + s.Page + "#" + s.Anchor }
 // order are the pages for those who use the program, in the order of a reader; all others
 // follow by their names.
 var order = []string{
-	"tour", "words", "your-own-data", "methods", "quantities", "corrections", "stocks", "cluster", "operations", "audit", "machines", "process-instrument", "bridges",
+	"tour", "words", "your-own-data", "methods", "quantities", "corrections", "stocks", "procedures", "cluster", "operations", "audit", "machines", "process-instrument", "bridges",
 }
 
 // Pages returns all pages. They are made once, when they are first asked for.
