@@ -115,8 +115,10 @@ func PathOf(resource string) Path {
 // no name where it is not among them.
 func (c *Campaign) Giving(names []string) *Campaign {
 	own := *c
-	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
-		func(q QuantityDef) bool { return !slices.Contains(names, q.Name) })
+	if c.Several() {
+		own.Quantities = slices.DeleteFunc(slices.Clone(c.Declared()),
+			func(q QuantityDef) bool { return !slices.Contains(names, q.Name) })
+	}
 	if !slices.Contains(names, c.Objective.Name) {
 		own.Objective = Objective{}
 	}
@@ -169,121 +171,6 @@ func fixed(among []Parameter, name string, value Value) []Parameter {
 	return among
 }
 
-// Room is how many batches it has room for. Default 1.
-	Room int `json:"room,omitempty" jsonschema:"minimum=1,maximum=384"`
-}
-
-// Edge is the order of two stages: a stage comes after another, so long after its end.
-type Edge struct {
-	// Stage that comes before.
-	Stage string `json:"stage" jsonschema:"required"`
-	// From is the time that has to pass since its end.
-	From Duration `json:"from,omitempty"`
-	// Until is the time after which it is too late. Absent: it never is.
-	Until Duration `json:"until,omitempty"`
-}
-
-// Batch says which experiments go through the procedure together.
-type Batch struct {
-	// Of is how many they are. Default 1.
-	Of int `json:"of,omitempty" jsonschema:"minimum=1,maximum=384"`
-	// AtLeast is how many suffice once Within has passed since the last of them was requested.
-	// Absent: all of them.
-	AtLeast int `json:"at_least,omitempty" jsonschema:"minimum=1"`
-	// Within is how long the others are waited for.
-	Within Duration `json:"within,omitempty"`
-}
-
-// Size is how many experiments go through the procedure together.
-func (b Batch) Size() int { return max(1, b.Of) }
-
-// IsZero reports whether nothing is said about batches.
-func (b Batch) IsZero() bool { return b == Batch{} }
-
-// Tried is how often an act of the stage may be made for an experiment.
-func (s *Stage) Tried() int { return max(1, s.Tries) }
-
-// Stage returns the stage of a name, nil without one.
-func (c *Campaign) Stage(name string) *Stage {
-	i := slices.IndexFunc(c.Procedure, func(s Stage) bool { return s.Name == name })
-	if i < 0 {
-		return nil
-	}
-	return &c.Procedure[i]
-}
-
-// Resources are the names of the instruments that the campaign's experiments need, in order: of a
-// campaign without a procedure the one instrument, which has no name.
-func (c *Campaign) Resources() []string {
-	if len(c.Procedure) == 0 {
-		return []string{""}
-	}
-	return slices.Sorted(maps.Keys(c.Instruments))
-}
-
-// At is the instrument of a name in the procedure; of the empty name the campaign's only one.
-func (c *Campaign) At(resource string) Instrument {
-	if resource == "" {
-		return c.Instrument
-	}
-	return c.Instruments[resource]
-}
-
-// Giving is the definition as it is for a stage that gives some of the quantities.
-func (c *Campaign) Giving(names []string) *Campaign {
-	own := *c
-	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
-		func(q QuantityDef) bool { return !slices.Contains(names, q.Name) })
-	return &own
-}
-
-// For is the definition as it is for one of its instruments, which takes the place of the only one.
-// PathOf is where an instrument stands in a definition.
-func PathOf(resource string) Path {
-	if resource == "" {
-		return At("instrument")
-	}
-	return At("instruments", resource)
-}
-
-// For is the definition as one of its instruments knows it, which takes the place of the only one:
-// with the quantities that its stages give, and the parameters that they are sent. Where none of them
-// gives the objective, it has no name; where not all parameters are sent, constraints, excluded regions and
-// candidates are left out. The instrument of "" is the only one.
-func (c *Campaign) For(resource string) *Campaign {
-	if resource == "" {
-		return c
-	}
-	own := *c
-	own.Instrument = c.At(resource)
-	own.Instrument = c.Instruments[resource]
-	var gives, sent []string
-	all := false
-	var set []Parameter
-	for i := range c.Procedure {
-		s := &c.Procedure[i]
-		if s.On != resource {
-			continue
-		}
-		gives, sent, all = append(gives, s.Gives...), append(sent, s.Parameters...), all || s.Parameters == nil
-		for _, name := range slices.Sorted(maps.Keys(s.Set)) {
-			set = fixed(set, name, s.Set[name])
-		}
-	}
-	own.Quantities = slices.DeleteFunc(slices.Clone(c.Quantities),
-		func(q QuantityDef) bool { return !slices.Contains(gives, q.Name) })
-	if !slices.Contains(gives, c.Objective.Name) {
-		own.Objective = Objective{}
-	}
-	if !all {
-		own.Parameters = slices.DeleteFunc(slices.Clone(c.Parameters),
-			func(p Parameter) bool { return !slices.Contains(sent, p.Name) })
-		own.Constraints, own.Excluded, own.Candidates = nil, nil, nil
-	}
-	own.Parameters = append(slices.Clip(own.Parameters), set...)
-	return &own
-}
-
 // Room is how many batches a place has room for.
 func (c *Campaign) Room(place string) int {
 	for _, p := range c.Places {
@@ -293,4 +180,3 @@ func (c *Campaign) Room(place string) int {
 	}
 	return 1
 }
-

@@ -226,7 +226,7 @@ func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *e
 		if m.Actual == nil {
 			m.Actual = gave.Actual
 		}
-		if len(gave.Quantities) > 0 {
+		if gave.All() != nil {
 			definition.Default(&instrument, a.Command.Instrument)
 			definition.Default(&m.Identity, gave.Identity)
 		}
@@ -236,6 +236,9 @@ func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *e
 		if gave.Ended.After(m.Ended) {
 			m.Ended = gave.Ended
 		}
+		if gave.Objective != (definition.Quantity{}) {
+			m.Objective = gave.Objective
+		}
 		m.Quantities = append(m.Quantities, gave.Quantities...)
 		m.Missing = append(m.Missing, gave.Missing...)
 		m.Further = append(m.Further, gave.Further...)
@@ -244,8 +247,9 @@ func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *e
 	if m.Actual == nil {
 		m.Actual = x.Parameters
 	}
+	declared := s.Definition.Declared()
 	place := func(name string) int {
-		return slices.IndexFunc(s.Definition.Quantities, func(q definition.QuantityDef) bool { return q.Name == name })
+		return slices.IndexFunc(declared, func(q definition.QuantityDef) bool { return q.Name == name })
 	}
 	slices.SortStableFunc(m.Quantities, func(a, b definition.Quantity) int { return place(a.Name) - place(b.Name) })
 	slices.SortStableFunc(m.Missing, func(a, b events.Missing) int { return place(a.Name) - place(b.Name) })

@@ -66,21 +66,21 @@ func (h *Local) Start(
 		return nil, err
 	}
 	c.runner = &drive.Runner{
-		Registry:   h.options.Registry,
-		Log:        h.log,
-		Campaign:   name,
-		Instrument: equipment.Instrument,
-		Reviewers:  equipment.Reviewers,
-		Method:     equipment.Method,
-		Build:      h.options.Build,
-		Account:    h.options.Account,
-		Observe:    c.observe,
-		Working:    c.working,
-		Summarized: hooks.Summarized,
-		Slots:      h.options.Slots,
+		Registry:    h.options.Registry,
+		Log:         h.log,
+		Campaign:    name,
+		Instruments: equipment.Instruments,
+		Reviewers:   equipment.Reviewers,
+		Method:      equipment.Method,
+		Build:       h.options.Build,
+		Account:     h.options.Account,
+		Observe:     c.observe,
+		Working:     c.working,
+		Summarized:  hooks.Summarized,
+		Slots:       h.options.Slots,
 	}
-	c.runner.Lock = func(d instruments.Description) (drive.Lease, error) {
-		lease, err := equipment.Lease(d, name, c.runner.Core().State().Source)
+	c.runner.Lock = func(resource string, d instruments.Description) (drive.Lease, error) {
+		lease, err := equipment.Lease(resource, d, name, c.runner.Core().State().Source)
 		if held, ok := h.log.(holding); ok && err == nil {
 			return sureLease{lease, held}, nil
 		}

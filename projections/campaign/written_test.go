@@ -13,7 +13,7 @@ import (
 
 // written is an experiment with all that can be known of one.
 const written = `{
-	"id": "e1", "status": "started", "parameters": {"x": 1}, "origin": "policy", "decision": "d1", "turn": 1,
+	"id": "e1", "status": "started", "parameters": {"x": 1}, "origin": "policy", "decision": "d1", "batch": "b2", "turn": 1,
 	"replicate": 2, "command": "c/e1", "instrument": "device", "identity": "serial 7", "real": true,
 	"measurement": {"actual": {"x": 1.5}, "objective": {"name": "y", "value": 2, "unit": "mS"}},
 	"retracted": {"actual": {"x": 1}, "objective": {"name": "y", "value": 3, "unit": "mS"}},

@@ -97,10 +97,10 @@ func deviceOf(d instruments.Description) string { return cmp.Or(d.Identity, d.Na
 // Its order: the lease first, then the tickets of commands under way, and the description last,
 // so that a failure leaves the campaign without a device rather than with half of one.
 func (d *device) take(
-	s *campaign.State, is instruments.Description, lock func(instruments.Description) (Lease, error),
+	s *campaign.State, is instruments.Description, lock func(string, instruments.Description) (Lease, error),
 ) error {
 	if lock != nil && d.lease == nil && engine.Exclusive(*s.Definition.For(d.resource), is) {
-		lease, err := lock(is)
+		lease, err := lock(d.resource, is)
 		if err != nil {
 			return err
 		}

@@ -64,7 +64,7 @@ func shared(t *testing.T) (*device, *queueOf, *campaign.State) {
 	d := &device{tickets: make(map[string]HeldTicket)}
 	q := &queueOf{give: make(chan *slip, 1)}
 	is := instruments.Description{Name: "robot", Identity: "serial 1", Capacity: 1}
-	err := d.take(s, is, func(instruments.Description) (Lease, error) { return q, nil })
+	err := d.take(s, is, func(string, instruments.Description) (Lease, error) { return q, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestDeviceLost(t *testing.T) {
 	}
 	q.lost = nil
 	before := d.guard(s.Definition)
-	if err := d.take(s, d.description, func(instruments.Description) (Lease, error) { return q, nil }); err != nil {
+	if err := d.take(s, d.description, func(string, instruments.Description) (Lease, error) { return q, nil }); err != nil {
 		t.Fatal(err)
 	}
 	d.restored()

@@ -46,7 +46,7 @@ func TestLocked(t *testing.T) {
 			made := must.Get(studytest.Runner(t.Context(), log, def, d))(t)
 			before := log.Last()
 			r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
-			r.Lock = func(locked instruments.Description) (drive.Lease, error) {
+			r.Lock = func(_ string, locked instruments.Description) (drive.Lease, error) {
 				if locked.Identity != "serial 1" {
 					t.Errorf("%+v is locked", locked)
 				}
@@ -113,7 +113,7 @@ func leaseFor(t *testing.T, d instruments.Instrument) (l *leased, waiting <-chan
 	told := make(chan string, 1000)
 	l.Runner = &drive.Runner{Registry: builtin.Registry(), Log: l.log, Campaign: def.Name, Instrument: d, Now: made.Now, Eager: true}
 	l.Observe = func(_ *engine.Core, wait engine.Wait) { told <- wait.For }
-	l.Lock = func(d instruments.Description) (drive.Lease, error) {
+	l.Lock = func(_ string, d instruments.Description) (drive.Lease, error) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		if l.refuse != nil {

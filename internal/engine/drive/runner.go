@@ -63,11 +63,11 @@ type Runner struct {
 	Summarized func(at engine.Revision, summary engine.Summary)
 	// Meter, if set, hears how long things took.
 	Meter Meter
-	// Lock, if set, is called where something physical is to be driven, before
+	// Lock, if set, is called with the campaign's name for an instrument where something physical is to be driven, before
 	// anything moves: by Start, and when a campaign that has lost its lease is
 	// resumed. It leases the device to the campaign, or says who has it
 	// already.
-	Lock func(instruments.Description) (Lease, error)
+	Lock func(resource string, is instruments.Description) (Lease, error)
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors
 	// away from pages, requests and answers.
@@ -133,7 +133,7 @@ func (r *Runner) equip() {
 		r.devices = make(map[string]*device)
 	}
 	all := r.Instruments
-	if all == nil {
+	if len(all) == 0 {
 		all = map[string]instruments.Instrument{"": r.Instrument}
 	}
 	for name, instrument := range all {

@@ -8,14 +8,12 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine/drive"
-	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/clock"
@@ -92,14 +90,13 @@ func absolute(path string) string {
 	return path
 }
 
-// capacity returns how many campaigns may use the instrument of a campaign at a time: the present
-// value in the lab file of a folder for the instrument that the campaign file names. Without it the
-// campaign has its instrument alone. The lab file is read anew each time: its author may have
+// capacity returns how many campaigns may use an instrument at a time: the present value in the lab
+// file of a folder under the name that the campaign file has for it. Without it the campaign has its
+// instrument alone. The lab file is read anew each time: its author may have
 // changed it since. Unreadable values count as the safe side.
 func capacity(
-	reg registry.Registry, folder, source string, remark func(format string, args ...any),
+	reg registry.Registry, folder, name string, remark func(format string, args ...any),
 ) int {
-	name := campaignfile.LabInstrument(source)
 	if name == "" {
 		return 1
 	}
@@ -470,7 +467,10 @@ func EndTickets(store string, queue *devices.Campaign, s *campaign.State, all bo
 
 // atWork reports whether the device may be at work on a command.
 func atWork(s *campaign.State, command string) bool {
-	return slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool {
-		return x.Command.ID == command && x.Command.AtWork()
-	})
+	for o := range s.Orders() {
+		if o.ID == command {
+			return o.AtWork()
+		}
+	}
+	return false
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/ground/lock"
@@ -31,11 +32,12 @@ import (
 	"github.com/campaignd/campaignd/projections/space"
 )
 
-// Equipment is the opened equipment of a campaign's definition: its instrument, and the reviewers
+// Equipment is the opened equipment of a campaign's definition: its instruments, and the reviewers
 // of its experts. Opening it begins nothing.
 type Equipment struct {
-	// Instrument is nil if the campaign measures nothing.
-	Instrument instruments.Instrument
+	// Instruments are those of the procedure, by the definition's names; without a procedure the
+	// only one, whose name is empty. There are none if the campaign measures nothing.
+	Instruments map[string]instruments.Instrument
 	// Reviewers has one entry for each expert, by name.
 	Reviewers map[string]humans.Reviewer
 	// Method is the program that is the campaign's method; nil for a built-in method.
@@ -51,8 +53,8 @@ type Equipment struct {
 
 	registry    registry.Registry
 	environment instruments.Environment
-	device      *device // nil without one to give back
-	unlocked    bool    // the remark on missing locks was made
+	devices     map[string]*device // to be given back, by the definition's names of instruments
+	unlocked    bool               // the remark on missing locks was made
 }
 
 // Open opens the equipment of a definition. Failure is a problem of [problem.Invalid].
@@ -60,13 +62,22 @@ func Open(
 	ctx context.Context, reg registry.Registry, def definition.Campaign,
 	env instruments.Environment,
 ) (*Equipment, error) {
-	instrument, err := OpenInstrument(ctx, reg, def, env)
-	if err != nil {
-		return nil, err
+	e := &Equipment{
+		Instruments: make(map[string]instruments.Instrument), registry: reg, environment: env,
+		devices: make(map[string]*device),
 	}
-	e := &Equipment{Instrument: instrument, registry: reg, environment: env}
+	var err error
+	for _, name := range def.Resources() {
+		instrument, err := OpenInstrument(ctx, reg, *def.For(name), env)
+		if err != nil {
+			return nil, errors.Join(ofResource(name, err), e.Close())
+		}
+		if instrument != nil {
+			e.Instruments[name] = instrument
+		}
+	}
 	// A new campaign's experts are asked about the instrument's list.
-	if def, err = WithCandidates(ctx, def, instrument); err != nil {
+	if def, err = WithCandidates(ctx, def, e.Instruments[""]); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.Reviewers, err = OpenReviewers(ctx, reg, def, env.Folder, env.Prompter, env.Logf)
@@ -79,48 +90,59 @@ func Open(
 	return e, nil
 }
 
-// Close releases all resources, and gives the device back. Further calls do nothing.
+// ofResource says which instrument an error is about, where there are several.
+func ofResource(name string, err error) error {
+	if name == "" || err == nil {
+		return err
+	}
+	return fmt.Errorf("instruments.%s: %w", name, err)
+}
+
+// Close releases all resources, and gives the devices back. Further calls do nothing.
 //
-// The device comes last: until its instrument is closed, the process may still be talking to it.
-func (e *Equipment) Close() error {
-	err := CloseInstrument(e.Instrument)
-	e.Instrument = nil
+// The devices come last: until its instrument is closed, the process may still be talking to it.
+func (e *Equipment) Close() (err error) {
+	for _, name := range slices.Sorted(maps.Keys(e.Instruments)) {
+		err = errors.Join(err, CloseInstrument(e.Instruments[name]))
+	}
+	e.Instruments = nil
 	err = errors.Join(err, CloseReviewers(e.Reviewers))
 	e.Reviewers = nil
 	if e.Method != nil {
 		err = errors.Join(err, e.Method.Close())
 		e.Method = nil
 	}
-	if e.device != nil {
-		e.device.close()
-		e.device = nil
+	for _, d := range e.devices {
+		d.close()
 	}
+	clear(e.devices)
 	return err
 }
 
-// Lease leases a device to a campaign, with the given campaign file, until it is given back or the
-// equipment is closed. A valid lease is returned again: the run asks for it after Prepare has taken
-// it.
+// Lease leases the device of an instrument to a campaign, with the given campaign file, until it is
+// given back or the equipment is closed. A valid lease is returned again: the run asks for it after
+// Prepare has taken it.
 func (e *Equipment) Lease(
-	d instruments.Description, campaign, source string,
+	resource string, d instruments.Description, campaign, source string,
 ) (drive.Lease, error) {
 	remark := e.environment.Logf
 	if remark == nil {
 		remark = func(string, ...any) {}
 	}
-	if e.device != nil { // by Prepare, or a lost one
-		if e.device.holder.Device == deviceOf(d) && e.device.queue == e.Devices && e.device.Check() == nil {
-			return e.device, nil
+	if before := e.devices[resource]; before != nil { // by Prepare, or a lost one
+		if before.holder.Device == deviceOf(d) && before.queue == e.Devices && before.Check() == nil {
+			return before, nil
 		}
-		e.device.close()
-		e.device = nil
+		before.close()
+		delete(e.devices, resource)
 	}
 	if !e.Devices.Shared() {
 		if err := seen(deviceOf(d)); err != nil {
 			return nil, err
 		}
 	}
-	room := capacity(e.registry, e.environment.Folder, source, remark)
+	name := campaignfile.LabInstruments(source)[resource]
+	room := capacity(e.registry, e.environment.Folder, name, remark)
 	holder := holderOf(d, campaign, e.environment.Store, room)
 	place := e.Place
 	if place == nil {
@@ -135,9 +157,13 @@ func (e *Equipment) Lease(
 		e.unlocked = true
 		remark("nothing keeps other campaigns off %s: %v", holder.Device, err)
 	}
-	e.device = &device{lease: lease, holder: holder, queue: e.Devices, works: max(1, d.Capacity)}
+	if e.devices == nil {
+		e.devices = make(map[string]*device)
+	}
+	taken := &device{lease: lease, holder: holder, queue: e.Devices, works: max(1, d.Capacity)}
+	e.devices[resource] = taken
 	e.Place = nil // the former holder asks for it anew when a person wants it
-	return e.device, nil
+	return taken, nil
 }
 
 // Prepare completes the definition of a new campaign from its instrument's list, checks that the
@@ -146,7 +172,7 @@ func (e *Equipment) Lease(
 func (e *Equipment) Prepare(
 	ctx context.Context, def definition.Campaign, source string,
 ) (definition.Campaign, error) {
-	if e.Instrument == nil {
+	if len(e.Instruments) == 0 {
 		return def, nil
 	}
 	if e.Method != nil {
@@ -154,25 +180,35 @@ func (e *Equipment) Prepare(
 			return def, problem.New(problem.Invalid, "policy.%s: %w", def.Policy.Next.Name, err)
 		}
 	}
-	def, err := WithCandidates(ctx, def, e.Instrument)
+	def, err := WithCandidates(ctx, def, e.Instruments[""])
 	if err != nil {
 		return def, err
 	}
-	description, err := e.Instrument.Describe(ctx)
+	for _, name := range def.Resources() {
+		if err := e.prepare(ctx, name, def, source); err != nil {
+			return def, ofResource(name, err)
+		}
+	}
+	return def, nil
+}
+
+// prepare checks that an instrument can do its part of a campaign, and takes its device.
+func (e *Equipment) prepare(ctx context.Context, resource string, def definition.Campaign, source string) error {
+	description, err := e.Instruments[resource].Describe(ctx)
 	switch {
 	case errors.Is(err, instruments.ErrLater):
-		return def, err // the error says it itself
+		return err // the error says it itself
 	case err != nil:
-		return def, &SilentError{fmt.Errorf("the instrument does not describe itself: %w", err)}
+		return &SilentError{fmt.Errorf("the instrument does not describe itself: %w", err)}
 	}
-	if err := instruments.Compatible(description, def); err != nil {
-		return def, problem.New(problem.Invalid, "%w", err)
+	if err := engine.Fits(&def, resource, description); err != nil {
+		return problem.New(problem.Invalid, "%w", err)
 	}
-	if e.Unleased || !engine.Exclusive(def, description) {
-		return def, nil
+	if e.Unleased || !engine.Exclusive(*def.For(resource), description) {
+		return nil
 	}
-	_, err = e.Lease(description, def.Name, source)
-	return def, err
+	_, err = e.Lease(resource, description, def.Name, source)
+	return err
 }
 
 // SilentError is the reason against beginning a campaign whose instrument does not answer as it
@@ -287,7 +323,7 @@ func Listed(
 	env instruments.Environment,
 ) (definition.Campaign, error) {
 	driver, _ := reg.DriverOf(&def)
-	if !driver.Listed {
+	if len(def.Procedure) > 0 || !driver.Listed {
 		return def, nil
 	}
 	instrument, err := OpenInstrument(ctx, reg, def, env)

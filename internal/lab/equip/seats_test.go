@@ -49,7 +49,7 @@ func takeThere(at string) string {
 		}
 		defer closeIt()
 		e.Devices = queue.Store("a").Campaign("a")
-		_, err = e.Lease(line, "a", "")
+		_, err = e.Lease("", line, "a", "")
 		defer e.Close()
 	}
 	var refused *problem.Error
@@ -124,12 +124,12 @@ func TestTwoMachines(t *testing.T) {
 	}
 	first, locks := machine("first")
 	t.Setenv(lock.Variable, locks)
-	lease := must.Get(first.Lease(line, "first", ""))(t)
+	lease := must.Get(first.Lease("", line, "first", ""))(t)
 	second, locks := machine("second")
 	t.Setenv(lock.Variable, locks) // another machine
 	place := second.Place
 	var held *lock.HeldError
-	if _, err := second.Lease(line, "second", ""); !errors.As(err, &held) || !strings.Contains(err.Error(), "the campaign first (process") {
+	if _, err := second.Lease("", line, "second", ""); !errors.As(err, &held) || !strings.Contains(err.Error(), "the campaign first (process") {
 		t.Fatalf("both have it: %v", err)
 	}
 	// What it is at work on keeps it, when the lease is given back.
@@ -147,7 +147,7 @@ func TestTwoMachines(t *testing.T) {
 	}
 	ticket.End()
 	must.Do(t, place.Wait(t.Context(), func(error) {}))
-	if _, err := second.Lease(line, "second", ""); err != nil {
+	if _, err := second.Lease("", line, "second", ""); err != nil {
 		t.Error(err)
 	}
 	if err := errors.Join(first.Close(), second.Close()); err != nil {

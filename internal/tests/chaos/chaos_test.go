@@ -146,7 +146,7 @@ func TestResultWhileTheDeviceIsAsked(t *testing.T) {
 		held := &lease{life: l}
 		runner := l.program(&fuse{book: l.book, left: -1})
 		runner.Instrument = l.device.instrument()
-		runner.Lock = func(instruments.Description) (drive.Lease, error) { return held, nil }
+		runner.Lock = func(string, instruments.Description) (drive.Lease, error) { return held, nil }
 		must.Do(t, runner.Start(t.Context()))
 		ended := make(chan error, 1)
 		ctx, end := context.WithCancel(t.Context())

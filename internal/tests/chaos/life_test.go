@@ -176,7 +176,7 @@ func (l *Life) run(ctx context.Context, f *fuse) (err error) {
 	runner.Instrument, runner.Reviewers = l.device.instrument(), make(map[string]humans.Reviewer)
 	runner.Observe = func(_ *engine.Core, wait engine.Wait) { l.waiting.Store(wait) }
 	if l.world.Loses > 0 {
-		runner.Lock = func(instruments.Description) (drive.Lease, error) { return &lease{life: l}, nil }
+		runner.Lock = func(string, instruments.Description) (drive.Lease, error) { return &lease{life: l}, nil }
 	}
 	for name, temper := range l.world.Experts {
 		runner.Reviewers[name] = &person{name: name, temper: temper, life: l}
