@@ -1,6 +1,10 @@
 package events
 
-import "github.com/campaignd/campaignd/events/definition"
+import (
+	"cmp"
+
+	"github.com/campaignd/campaignd/events/definition"
+)
 
 // CampaignDefined opens a campaign: its complete definition, every default
 // written out, and the file it came from.
@@ -117,6 +121,9 @@ type RecoveredCommand struct {
 	// Fate as reported by the instrument: "running", "finished", "unknown", "not started".
 	Fate string `json:"fate"`
 }
+
+// Subject is the experiment, or the act, that the command is for.
+func (c RecoveredCommand) Subject() string { return cmp.Or(c.Experiment, c.Act) }
 
 // AnchorsDeclared lists points at which an expert trusts their own judgment
 // (Sinaga et al. 2026, §4).

@@ -214,3 +214,35 @@ func (r *Resolve) scrap(c Now, b *campaign.Batch) ([]events.Payload, error) {
 	}
 	return append(payloads, &events.BatchEnded{Batch: b.ID, Scrapped: true, Reason: r.Reason}), nil
 }
+
+// SimulatedBy reports whether the act of an instrument for an experiment was a simulation's.
+func SimulatedBy(s *campaign.State, x *campaign.Experiment, instrument string) bool {
+	b := s.Batch(x.Batch)
+	if b == nil {
+		return false
+	}
+	return slices.ContainsFunc(b.Acts, func(id string) bool {
+		a := s.Act(id)
+		return a.Serves(x.ID) && a.Command.Instrument == instrument && !a.Command.Real
+	})
+}
+
+// NotDue says why an act could not begin, by the log alone; "" where it could.
+func NotDue(c Now, next Due) string {
+	b := c.Batch(next.Batch)
+	if unresolved(c.State, b) {
+		return fmt.Sprintf("the fate of an act of %s was unknown", b.ID)
+	}
+	for o := range c.Orders() {
+		if o.Resource == next.Resource && (o.Fate == campaign.Unknown || o.BeingCalledOff()) {
+			return fmt.Sprintf("%s holds %s: its fate was unknown", o.Subject, next.Resource)
+		}
+	}
+	may := func(d Due) bool {
+		return d.Stage == next.Stage && slices.Equal(d.Experiments, next.Experiments)
+	}
+	if !slices.ContainsFunc(due(c, b, c.Now), may) {
+		return fmt.Sprintf("%s of %s was not due for %s", next.Stage, b.ID, events.ExperimentList(next.Experiments))
+	}
+	return ""
+}

@@ -142,6 +142,7 @@ func Audit(
 	a := &auditor{
 		core: engine.NewCore(reg), build: build, programs: programs{open: open},
 		report:     Report{Exact: true, Mismatches: []Mismatch{}},
+		devices:    make(map[string]*device),
 		dispatched: make(map[string]events.Sequence),
 	}
 	var err error
@@ -255,16 +256,16 @@ type auditor struct {
 
 	dispatched map[string]events.Sequence // by experiment: when it was handed out last
 	recovered  events.Sequence            // when another process took over last
-	device     device
+	devices    map[string]*device         // by the campaign's names for its instruments
 }
 
 // batch holds the events that were recorded at once, as far as they were read.
 type batch struct {
 	first    events.Event
-	opening  events.Payload             // of that event
-	reported string                     // the experiment of its last reported result
-	resolved *events.ExperimentResolved // the last one that it has settled, or nil
-	owed     []string                   // experiments whose commands it has yet to call off
+	opening  events.Payload // of that event
+	reported string         // the experiment of its last reported result
+	resolved settlement     // the last one of a person, zero for none
+	owed     []string       // subjects whose commands it has yet to call off
 }
 
 // due is an event that an earlier one of the batch requires.

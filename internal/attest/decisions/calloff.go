@@ -23,8 +23,8 @@ func joinsCancellation(b *batch, in *identified) bool {
 		return first.Reason == reason
 	case *events.CampaignStopped:
 		return first.Reason == reason
-	case *events.ExperimentResolved:
-		return b.settled(in) == in.about.Experiment && b.resolved.Reason == reason
+	case *events.ExperimentResolved, *events.ActResolved:
+		return b.settled(in) == in.o.Subject && b.resolved.reason == reason
 	}
 	before, calledOff := notPerformed(b.opening)
 	return calledOff && before == reason
@@ -34,16 +34,19 @@ func joinsCancellation(b *batch, in *identified) bool {
 // messages at the same instant have a span of their own.
 func joinsHeard(b *batch, in *identified, p *events.InstrumentAnswered) bool {
 	first, ok := b.opening.(*events.CancellationAnswered)
-	return ok && first.Experiment == p.Experiment && in.event.Actor == b.first.Actor &&
+	return ok && first.Subject() == p.Subject() && in.event.Actor == b.first.Actor &&
 		in.event.Trace == b.first.Trace
 }
 
-// settled returns the last experiment that the present batch has settled; "" for none.
+// settlement is a person's word on the fate of a command, by its subject.
+type settlement struct{ subject, reason string }
+
+// settled returns the last subject that the present batch has settled; "" for none.
 func (b *batch) settled(in *identified) string {
-	if in.event.Cause != b.first.ID || b.resolved == nil {
+	if in.event.Cause != b.first.ID {
 		return ""
 	}
-	return b.resolved.Experiment
+	return b.resolved.subject
 }
 
 // checkOwed checks that a finished batch has called off the commands that a person has settled in
@@ -63,13 +66,13 @@ func (b *batch) pays(experiment string) {
 // checkCalled checks that the command and the instrument in an order or an answer are those of the
 // experiment. A person names no instrument.
 func checkCalled(a *auditor, in *identified) {
-	instrument := in.x.Command.Instrument
+	instrument := in.o.Instrument
 	if in.author == byPerson {
 		instrument = ""
 	}
-	if in.about.Command != in.x.Command.ID || in.about.Instrument != instrument {
+	if in.about.Command != in.o.ID || in.about.Instrument != instrument {
 		a.mismatch(in.subject(), "its command is %q of the instrument %q; that of %s is %q of %q",
-			in.about.Command, in.about.Instrument, in.subject(), in.x.Command.ID, instrument)
+			in.about.Command, in.about.Instrument, in.subject(), in.o.ID, instrument)
 	}
 	if in.author == byInstrument && in.name != instrument {
 		a.mismatch(in.subject(), "its actor is %q, and %q was called", a.event.Actor, instrument)
@@ -78,82 +81,82 @@ func checkCalled(a *auditor, in *identified) {
 
 // checkOrdered checks that an order to call a command off refers to one that may still begin.
 func checkOrdered(a *auditor, in *identified, p *events.CancellationOrdered) {
-	x := in.x
-	if x == nil {
+	o := in.o
+	if o.Command == nil {
 		return // the projections refuse it
 	}
-	a.batch.pays(p.Experiment)
+	a.batch.pays(p.Subject())
 	checkCalled(a, in)
-	if x.Command.AtRest() {
-		a.mismatch(p.Experiment, "its command is called off, which was at rest")
+	if o.AtRest() {
+		a.mismatch(p.Subject(), "its command is called off, which was at rest")
 	}
-	if !x.Command.AtWork() && a.batch.settled(in) != p.Experiment {
-		a.mismatch(p.Experiment, "its command is called off, and it was %s", x.Status)
+	if !o.AtWork() && a.batch.settled(in) != p.Subject() {
+		a.mismatch(p.Subject(), "its command is called off, and it was %s", o.Outcome)
 	}
 	repeated := ""
 	if request, ok := in.last.(*events.ExperimentRequested); ok && a.batch.settled(in) == p.Experiment {
 		repeated = request.Experiment
 	}
 	if p.Repeat != repeated {
-		a.mismatch(p.Experiment, "it says that %q repeats it; it was %q", p.Repeat, repeated)
+		a.mismatch(p.Subject(), "it says that %q repeats it; it was %q", p.Repeat, repeated)
 	}
 	if p.EndProgram && p.Repeat != "" {
-		a.mismatch(p.Experiment, "the program is ended at the word that settles it")
+		a.mismatch(p.Subject(), "the program is ended at the word that settles it")
 	}
 }
 
 // checkVoid checks the author of the statement that a command cannot begin any more, and its
 // reason.
 func checkVoid(a *auditor, in *identified, p *events.CancellationAnswered) {
-	x := in.x
-	if x == nil {
+	o := in.o
+	if o.Command == nil {
 		return // the projections refuse it
 	}
-	a.batch.pays(p.Experiment)
+	a.batch.pays(p.Subject())
 	checkCalled(a, in)
 	says := map[events.Voided]author{
 		events.VoidedByInstrument: byInstrument, events.VoidedByProgram: byEngine, events.VoidedByPower: byPerson,
 	}
 	switch {
 	case says[p.By]&in.author == 0:
-		a.mismatch(p.Experiment, "it was called off by %q, which %q does not say", p.By, a.event.Actor)
-	case p.By == events.VoidedByProgram && !x.Command.CallOff.EndProgram:
-		a.mismatch(p.Experiment, "the program was ended, and no person ordered that")
-	case p.By == events.VoidedByPower && !x.Command.AtWork() && a.batch.settled(in) != p.Experiment:
-		a.mismatch(p.Experiment, "its command could not begin any more")
+		a.mismatch(p.Subject(), "it was called off by %q, which %q does not say", p.By, a.event.Actor)
+	case p.By == events.VoidedByProgram && !o.CallOff.EndProgram:
+		a.mismatch(p.Subject(), "the program was ended, and no person ordered that")
+	case p.By == events.VoidedByPower && !o.AtWork() && a.batch.settled(in) != p.Subject():
+		a.mismatch(p.Subject(), "its command could not begin any more")
 	case p.By != events.VoidedByPower && p.Reason != "":
-		a.mismatch(p.Experiment, "it gives a reason, and no person said it")
+		a.mismatch(p.Subject(), "it gives a reason, and no person said it")
 	}
-	underWay := x.Command.UnderWay()
+	underWay := o.UnderWay()
 	switch instruments.Fate(p.Fate) {
 	case "":
-		if in.author != byPerson && !underWay && !a.core.State().Definition.ByHand() {
-			a.mismatch(p.Experiment, "it does not say what became of it")
+		if in.author != byPerson && !underWay && !a.core.State().Definition.At(o.Resource).ByHand {
+			a.mismatch(p.Subject(), "it does not say what became of it")
 		}
 	case instruments.FateUnknown, instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
 		if in.author == byPerson || underWay {
-			a.mismatch(p.Experiment, "its fate was asked, and its outcome was awaited")
+			a.mismatch(p.Subject(), "its fate was asked, and its outcome was awaited")
 		}
 	default:
-		a.mismatch(p.Experiment, "%q is no fate of a command", p.Fate)
+		a.mismatch(p.Subject(), "%q is no fate of a command", p.Fate)
 	}
 }
 
 // checkHeard checks that a late statement of an instrument could not be recorded in another way.
 func checkHeard(a *auditor, in *identified, p *events.InstrumentAnswered) {
-	x := in.x
+	o := in.o
 	switch {
-	case x == nil: // the projections refuse it
+	case o.Command == nil: // the projections refuse it
 	case p.Answer == string(campaign.Started):
-		if x.Command.UnderWay() || p.Text != "" {
-			a.mismatch(p.Experiment, "its start was confirmed, and that was not too late")
+		if o.UnderWay() || p.Text != "" {
+			a.mismatch(p.Subject(), "its start was confirmed, and that was not too late")
 		}
-	case x.Status.Open():
-		a.mismatch(p.Experiment, "its outcome is said to have come too late, and it was open")
+	case o.Open:
+		a.mismatch(p.Subject(), "its outcome is said to have come too late, and it was open")
 	case p.Text == "":
-		a.mismatch(p.Experiment, "it does not say how it ended")
-	case !known[instruments.Status(p.Answer)]:
-		a.mismatch(p.Experiment, "%q is no answer of an instrument", p.Answer)
+		a.mismatch(p.Subject(), "it does not say how it ended")
+	case !known[instruments.Status(p.Answer)] && p.Answer != string(events.ActDone):
+		a.mismatch(p.Subject(), "%q is no answer of an instrument", p.Answer)
 	}
 }
 
@@ -164,13 +167,12 @@ func (a *auditor) askedAbout(listed map[string]bool) (all []string) {
 	s := a.core.State()
 	again := len(listed) > 0
 	for id := range listed {
-		x := s.Experiment(id)
-		again = again && x != nil && x.Command.Void()
+		o := s.Order(id)
+		again = again && o.Command != nil && o.Void()
 	}
-	for i := range s.Experiments {
-		x := &s.Experiments[i]
-		if x.Command.UnderWay() && (listed[x.ID] || !x.Command.Void() && !again) {
-			all = append(all, x.ID)
+	for o := range s.Orders() {
+		if o.UnderWay() && (listed[o.Subject] || !o.Void() && !again) {
+			all = append(all, o.Subject)
 		}
 	}
 	return all

@@ -26,7 +26,7 @@ func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 		a.running = p.Build
 	case *events.RecoveryDone:
 		a.running = p.Build
-		a.device = device{before: a.device.simulated}
+		a.forget()
 		a.recovered = a.event.Sequence
 		checkRecovery(a, p)
 	case *events.DecisionMade:
@@ -58,6 +58,14 @@ func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 			checkPause(a, p)
 		}
 
+	case *events.BatchPlanned, *events.BatchEnded:
+		if in.author == byEngine {
+			checkFollows(a, in)
+		}
+	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible:
+		if in.author == byEngine {
+			checkFollows(a, in)
+		}
 	case *events.ExperimentCancelled:
 		if in.author == byEngine {
 			checkRecords(a, p.Experiment, "nothing before it calls for it", p)
@@ -157,18 +165,29 @@ func checkPause(a *auditor, recorded *events.CampaignPaused) {
 // about the device are forgotten: the next process, or the next lease, states them anew.
 func checkLost(a *auditor, recorded *events.CampaignPaused) {
 	s := a.core.State()
+	known := a.devices[""]
+	if known == nil {
+		known = new(device)
+	}
 	switch {
 	case s.Status != campaign.Running || !s.Definition.Measures() || s.Definition.ByHand():
 		a.mismatch("pause", "nothing before it calls for it")
-	case a.device.simulated != nil && *a.device.simulated:
+	case known.simulated != nil && *known.simulated:
 		a.mismatch("pause", "a simulated instrument is nobody's alone, and cannot be lost")
-	case a.device.identity != nil && recorded.Device != cmp.Or(*a.device.identity, a.device.name):
+	case known.identity != nil && recorded.Device != cmp.Or(*known.identity, known.name):
 		a.mismatch("pause", "the campaign lost %q, and had %q", recorded.Device,
-			cmp.Or(*a.device.identity, a.device.name))
+			cmp.Or(*known.identity, known.name))
 	case recorded.Reason == "":
 		a.mismatch("pause", "it gives no reason")
 	}
-	a.device = device{before: a.device.simulated}
+	a.forget()
+}
+
+// forget forgets the facts about the devices of a process: the next one states them anew.
+func (a *auditor) forget() {
+	for _, d := range a.devices {
+		*d = device{before: d.simulated}
+	}
 }
 
 // checkRecords compares the first of the events by which the engine calls off unwanted commands, or

@@ -1,6 +1,7 @@
 package decisions
 
 import (
+	"cmp"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -59,14 +60,22 @@ var writers = map[events.Kind]author{
 	events.KindExperimentRequested:  byEngine | byPerson,
 	events.KindExperimentDispatched: byEngine,
 	events.KindExperimentStarted:    byInstrument,
-	events.KindExperimentMeasured:   byInstrument | byPerson,
+	events.KindExperimentMeasured:   byInstrument | byPerson | byEngine,
 	events.KindQuantityArrived:      byInstrument | byPerson | byEngine,
-	events.KindExperimentFailed:     byInstrument | byPerson,
+	events.KindExperimentFailed:     byInstrument | byPerson | byEngine,
 	events.KindExperimentCancelled:  byInstrument | byEngine | byPerson,
 	events.KindExperimentUnresolved: byInstrument | byEngine,
 	events.KindExperimentResolved:   byPerson,
-	events.KindExperimentInfeasible: byInstrument | byPerson,
+	events.KindExperimentInfeasible: byInstrument | byPerson | byEngine,
 	events.KindExperimentDeferred:   byInstrument | byPerson,
+
+	events.KindBatchPlanned:  byEngine,
+	events.KindBatchEnded:    byEngine | byPerson,
+	events.KindActDispatched: byEngine,
+	events.KindActAccepted:   byInstrument,
+	events.KindActEnded:      byInstrument,
+	events.KindActUnresolved: byInstrument | byEngine,
+	events.KindActResolved:   byPerson,
 
 	events.KindCancellationOrdered:  byPerson,
 	events.KindCancellationAnswered: byInstrument | byEngine | byPerson,
@@ -102,16 +111,17 @@ type identified struct {
 	name    string         // of the author
 	// about are the fields in which payloads of all kinds name their subject.
 	about struct {
-		Experiment, Question, Expert, Instrument, Command, About string
-		Volunteered                                              bool
+		Experiment, Act, Batch, Question, Expert, Instrument, Command, About string
+		Volunteered                                                          bool
 	}
 	x *campaign.Experiment
 	q *campaign.Question
+	o campaign.Order // the command that it is about, or of its experiment
 }
 
 // subject returns the subject of a mismatch.
 func (in *identified) subject() string {
-	for _, name := range []string{in.about.Experiment, in.about.Question, in.about.About, in.about.Expert} {
+	for _, name := range []string{in.about.Experiment, in.about.Act, in.about.Batch, in.about.Question, in.about.About, in.about.Expert} {
 		if name != "" {
 			return name
 		}
@@ -131,8 +141,10 @@ func (a *auditor) identify(payload events.Payload) (*identified, bool) {
 		return nil, false
 	}
 	in.x, in.q = s.Experiment(in.about.Experiment), s.Question(in.about.Question)
+	in.o = s.Order(cmp.Or(in.about.Act, in.about.Experiment))
 	if in.x == nil && a.event.Kind == events.KindNoteAdded {
 		in.x = s.Experiment(in.about.About)
+		in.o = s.Order(in.about.About)
 	}
 	if a.event.Actor == "engine" {
 		in.author = byEngine
@@ -173,6 +185,7 @@ var members = map[events.Kind]func(*batch, *identified) bool{
 	events.KindExperimentResolved:   member(joinsResolved),
 	events.KindExperimentCorrected:  joinsNotPerformed,
 	events.KindExperimentCancelled:  joinsNotPerformed,
+	events.KindBatchEnded:           joinsResult,
 	events.KindCancellationOrdered:  joinsCancellation,
 	events.KindCancellationAnswered: joinsCancellation,
 	events.KindInstrumentAnswered:   member(joinsHeard),
@@ -272,7 +285,9 @@ func (b *batch) note(payload events.Payload, called bool) {
 		*events.QuantityArrived:
 		b.reported = payload.Subject()
 	case *events.ExperimentResolved:
-		b.resolved = p
+		b.resolved = settlement{p.Experiment, p.Reason}
+	case *events.ActResolved:
+		b.resolved = settlement{p.Act, p.Reason}
 	}
 }
 
@@ -411,14 +426,14 @@ func checkActor(a *auditor, in *identified) {
 	switch {
 	case in.author == byExpert && in.name != in.about.Expert:
 		a.mismatch(in.subject(), "its actor is %q, and it is an answer of %q", e.Actor, in.about.Expert)
-	case in.author == byInstrument && in.x == nil:
+	case in.author == byInstrument && in.o.Command == nil:
 		a.mismatch(in.subject(), "its actor is %q, and it is about no experiment", e.Actor)
-	case in.author != byInstrument || in.name == in.x.Command.Instrument:
-	case in.x.Command.Instrument != "" && a.recovered > a.dispatched[in.x.ID]: // another process took over, whose instrument has another name
+	case in.author != byInstrument || in.name == in.o.Instrument:
+	case in.o.Instrument != "" && a.recovered > a.dispatched[in.o.Subject]: // another process took over, whose instrument has another name
 		a.remark(in.subject(), "its actor is %q; %s was handed to %q, before the program was started again",
-			e.Actor, in.x.ID, in.x.Command.Instrument)
+			e.Actor, in.o.Subject, in.o.Instrument)
 	default:
-		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.x.ID, in.x.Command.Instrument)
+		a.mismatch(in.subject(), "its actor is %q; %s was handed to %q", e.Actor, in.o.Subject, in.o.Instrument)
 	}
 }
 
@@ -428,8 +443,8 @@ func checkCause(a *auditor, in *identified) {
 	s := a.core.State()
 	want := s.LastEvent
 	switch {
-	case in.author == byInstrument && in.x != nil, a.event.Kind == events.KindExperimentDispatched && in.x != nil:
-		want = in.x.LastEvent
+	case in.author == byInstrument && in.o.Command != nil, a.event.Kind == events.KindExperimentDispatched && in.x != nil:
+		want = in.o.LastEvent
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
 		want = in.q.LastEvent
 	case in.author == byEngine && in.q != nil && isWithdrawn(in.payload) && a.event.Cause == in.q.LastEvent:
@@ -460,11 +475,12 @@ func checkTrace(a *auditor, in *identified) {
 		spans = true
 	}
 	switch {
-	case in.author == byInstrument && in.x != nil:
+	case in.author == byInstrument && in.o.Command != nil:
 		once := slices.Contains([]events.Kind{
-			events.KindExperimentStarted, events.KindQuantityArrived, events.KindInstrumentSignalled,
+			events.KindExperimentStarted, events.KindActAccepted, events.KindQuantityArrived,
+			events.KindInstrumentSignalled,
 		}, a.event.Kind)
-		parent, spans = in.x.Trace, !once
+		parent, spans = in.o.Trace, !once
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:
 		parent = in.q.Trace
 	}
@@ -498,15 +514,22 @@ type device struct {
 // It keeps simulated results from passing for results of a lab.
 func checkSimulated(a *auditor, in *identified) {
 	want := false
-	switch in.payload.(type) {
+	switch p := in.payload.(type) {
 	case *events.ExperimentDispatched:
-		want = simulatedDevice(a, in)
+		want = simulatedDevice(a, in, "")
 	case *events.ExperimentStarted:
-		want = simulatedDevice(a, in)
+		want = simulatedDevice(a, in, "")
+	case *events.ActDispatched:
+		want = simulatedDevice(a, in, resourceOf(a, p))
+	case *events.ActAccepted, *events.ActEnded:
+		want = simulatedDevice(a, in, in.o.Resource)
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible, *events.ExperimentDeferred,
 		*events.QuantityArrived, *events.InstrumentSignalled:
 		// Statements under another name than the present one are not marked.
-		want = in.author == byInstrument && in.name == in.about.Instrument && simulatedDevice(a, in)
+		want = in.author == byInstrument && in.name == in.about.Instrument && simulatedDevice(a, in, in.o.Resource)
+		if in.author == byEngine && in.x != nil {
+			want = engine.SimulatedBy(a.core.State(), in.x, in.about.Instrument)
+		}
 	case *events.QuestionAnswered:
 		expert := a.core.State().Definition.Expert(in.about.Expert)
 		if expert == nil || !expert.Asked() && in.author == byPerson {
@@ -529,13 +552,14 @@ func world(simulated bool) string {
 
 // simulatedDevice reports whether the campaign's instrument is simulated. If the definition leaves
 // it open, the first event of a process states it, and the others of that process must agree.
-func simulatedDevice(a *auditor, in *identified) bool {
-	if _, simulated, known := a.identity(); known {
+func simulatedDevice(a *auditor, in *identified, resource string) bool {
+	if _, simulated, known := a.identity(resource); known {
 		return simulated
 	}
-	if a.device.simulated == nil {
+	d := a.deviceOf(resource)
+	if d.simulated == nil {
 		said := a.event.Simulated
-		if before := a.device.before; before != nil && *before != said {
+		if before := d.before; before != nil && *before != said {
 			a.remark(
 				in.subject(),
 				"the instrument says that it is %s; before the program was started again it said %s",
@@ -543,15 +567,23 @@ func simulatedDevice(a *auditor, in *identified) bool {
 				world(*before),
 			)
 		}
-		a.device.simulated, a.device.before = &said, &said
+		d.simulated, d.before = &said, &said
 	}
-	return *a.device.simulated
+	return *d.simulated
 }
 
-// identity returns the name of the campaign's instrument and whether it is simulated, if the
+// deviceOf returns what is known of an instrument.
+func (a *auditor) deviceOf(resource string) *device {
+	if a.devices[resource] == nil {
+		a.devices[resource] = new(device)
+	}
+	return a.devices[resource]
+}
+
+// identity returns the name of an instrument and whether it is simulated, if the
 // definition says so: a program states it itself.
-func (a *auditor) identity() (name string, simulated, known bool) {
-	def := a.core.State().Definition
+func (a *auditor) identity(resource string) (name string, simulated, known bool) {
+	def := a.core.State().Definition.For(resource)
 	driver, known := a.core.Registry().DriverOf(def)
 	if !known || driver.Identify == nil {
 		return "", false, false
@@ -567,29 +599,35 @@ func checkDispatch(a *auditor, _ *identified, p *events.ExperimentDispatched) {
 	for _, o := range a.core.State().BeingCalledOff() {
 		a.mismatch(p.Experiment, "it was sent while %s was being called off", o.Subject)
 	}
-	if want := engine.CommandID(a.core.State(), p.Experiment); p.Command != want {
-		a.mismatch(p.Experiment, "its command is %q, that of the campaign is %q", p.Command, want)
-	}
 	a.checkDrawn(p)
-	want, _, known := a.identity()
+	a.checkHanded("", p.Experiment, p.Command, p.Instrument, p.Identity)
+}
+
+// checkHanded checks the command of a subject, and the device that it was handed to.
+func (a *auditor) checkHanded(resource, subject, command, instrument, identity string) {
+	if want := engine.CommandID(a.core.State(), subject); command != want {
+		a.mismatch(subject, "its command is %q, that of the campaign is %q", command, want)
+	}
+	want, _, known := a.identity(resource)
+	d := a.deviceOf(resource)
 	if !known {
-		if a.device.name == "" {
-			a.device.name = p.Instrument
+		if d.name == "" {
+			d.name = instrument
 		}
-		want = a.device.name
+		want = d.name
 	}
-	if p.Instrument != want {
-		a.mismatch(p.Experiment, "it was handed to %q, and the campaign's instrument is %q",
-			p.Instrument, want)
+	if instrument != want {
+		a.mismatch(subject, "it was handed to %q, and the campaign's instrument is %q",
+			instrument, want)
 	}
-	if a.device.identity == nil {
-		a.device.identity = &p.Identity
+	if d.identity == nil {
+		d.identity = &identity
 	}
-	if p.Identity != *a.device.identity { // each process asks for it once
-		a.mismatch(p.Experiment, "it was handed to the device %q, and those before it to %q",
-			p.Identity, *a.device.identity)
+	if identity != *d.identity { // each process asks for it once
+		a.mismatch(subject, "it was handed to the device %q, and those before it to %q",
+			identity, *d.identity)
 	}
-	a.dispatched[p.Experiment] = a.event.Sequence
+	a.dispatched[subject] = a.event.Sequence
 }
 
 // checkDrawn checks the parts of stocks that a command uses up: as much as the definition has of its

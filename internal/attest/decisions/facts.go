@@ -46,6 +46,11 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindQuantityArrived:      of(checkArrived),
 	events.KindExperimentFailed:     of(checkFailed),
 	events.KindExperimentUnresolved: of(checkUnresolved),
+	events.KindActDispatched:        of(checkActDispatched),
+	events.KindActAccepted:          of(checkAct[*events.ActAccepted]),
+	events.KindActEnded:             of(checkActEnded),
+	events.KindActUnresolved:        of(checkActUnresolved),
+	events.KindActResolved:          of(checkActResolved),
 	events.KindInstrumentStalled:    of(checkStalled),
 	events.KindInstrumentSignalled:  of(checkSignalled),
 	events.KindExperimentResolved:   of(checkResolved),
@@ -81,7 +86,9 @@ func checkDefined(a *auditor, _ *identified, p *events.CampaignDefined) {
 
 // checkAmended checks that an amendment keeps the fixed parts of a campaign.
 func checkAmended(a *auditor, _ *identified, p *events.CampaignAmended) {
-	a.device.identity = nil // a resumed campaign asks anew for its instrument's identity
+	for _, d := range a.devices {
+		d.identity = nil // a resumed campaign asks anew for its instrument's identity
+	}
 	if problem := engine.Unamendable(a.core.State(), p.Definition); problem != "" {
 		a.mismatch("definition", "%s", problem)
 	}
@@ -90,7 +97,7 @@ func checkAmended(a *auditor, _ *identified, p *events.CampaignAmended) {
 // checkNote checks that the subject of a remark exists.
 func checkNote(a *auditor, in *identified, p *events.NoteAdded) {
 	s := a.core.State()
-	if p.About != "" && in.x == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
+	if p.About != "" && in.x == nil && s.Act(p.About) == nil && s.Batch(p.About) == nil && s.Question(p.About) == nil && !s.HasDecision(p.About) {
 		a.mismatch(p.About, "it is about something that there is not")
 	}
 }
@@ -356,8 +363,11 @@ func checkExpired(a *auditor, in *identified, _ *events.QuestionExpired) {
 // dispatch. A person has no command.
 func checkCommand(a *auditor, in *identified) {
 	instrument, command := "person", ""
-	if in.x != nil && in.author != byPerson {
-		instrument, command = in.x.Command.Instrument, in.x.Command.ID
+	if in.o.Command != nil && in.author != byPerson {
+		instrument, command = in.o.Instrument, in.o.ID
+	}
+	if in.author == byEngine && in.x != nil && in.x.Batch != "" {
+		return // see checkFollows
 	}
 	if in.author == byEngine && a.event.Kind == events.KindQuantityArrived {
 		instrument, command = "", "" // it says that nothing came
@@ -533,30 +543,33 @@ func checkRecovery(a *auditor, p *events.RecoveryDone) {
 	s := a.core.State()
 	listed := make(map[string]bool, len(p.Commands))
 	for _, c := range p.Commands {
-		listed[c.Experiment] = true
+		listed[c.Subject()] = true
 	}
 	under := a.askedAbout(listed)
-	var experiments []string
+	var subjects []string
 	unknown := 0
 	for _, c := range p.Commands {
-		experiments = append(experiments, c.Experiment)
-		if x := s.Experiment(c.Experiment); x != nil && c.Command != x.Command.ID {
-			a.mismatch(c.Experiment, "its command is %q, that of %s is %q", c.Command, x.ID, x.Command.ID)
+		subjects = append(subjects, c.Subject())
+		if o := s.Order(c.Subject()); o.Command != nil && c.Command != o.ID {
+			a.mismatch(c.Subject(), "its command is %q, that of %s is %q", c.Command, o.Subject, o.ID)
 		}
 		switch instruments.Fate(c.Fate) {
 		case instruments.FateUnknown:
 			unknown++
 		case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
 		default:
-			a.mismatch(c.Experiment, "%q is no fate of a command", c.Fate)
+			a.mismatch(c.Subject(), "%q is no fate of a command", c.Fate)
 		}
 	}
-	if !slices.Equal(experiments, under) {
-		a.mismatch("recovery", "it tells the fate of %v; %v were under way", experiments, under)
+	if !slices.Equal(subjects, under) {
+		a.mismatch("recovery", "it tells the fate of %v; %v were under way", subjects, under)
 	}
 	a.expectFacts("recovery", unknown, "experiment.unresolved", func(next events.Payload) bool {
-		unresolved, ok := next.(*events.ExperimentUnresolved)
-		return ok && listed[unresolved.Experiment]
+		switch next.(type) {
+		case *events.ExperimentUnresolved, *events.ActUnresolved:
+			return listed[next.Subject()]
+		}
+		return false
 	})
 }
 

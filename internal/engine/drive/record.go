@@ -81,13 +81,13 @@ func (r *Runner) simulated(p events.Payload) bool {
 	}
 	switch p := p.(type) {
 	case *events.ExperimentMeasured:
-		return measures(p.Instrument)
+		return measures(p.Instrument) || r.simulatedBy(p.Experiment, p.Instrument)
 	case *events.QuantityArrived:
 		return measures(p.Instrument)
 	case *events.ExperimentFailed:
-		return measures(p.Instrument)
+		return measures(p.Instrument) || r.simulatedBy(p.Experiment, p.Instrument)
 	case *events.ExperimentInfeasible:
-		return measures(p.Instrument)
+		return measures(p.Instrument) || r.simulatedBy(p.Experiment, p.Instrument)
 	case *events.ExperimentDeferred:
 		return measures(p.Instrument)
 	case *events.InstrumentSignalled:
@@ -106,4 +106,11 @@ func (r *Runner) simulated(p events.Payload) bool {
 		return r.couriers.simulatedExpert(p.Expert)
 	}
 	return false
+}
+
+// simulatedBy reports whether an outcome is that of a simulated act.
+func (r *Runner) simulatedBy(experiment, instrument string) bool {
+	s := r.core.State()
+	x := s.Experiment(experiment)
+	return x != nil && engine.SimulatedBy(s, x, instrument)
 }

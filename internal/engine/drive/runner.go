@@ -507,9 +507,9 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 	s := r.core.State()
 	subject, command := engine.Named(s, step)
-	resource, cause := "", ""
+	resource, cause := "", s.LastEvent
 	if step.Due != nil {
-		resource, cause = step.Due.Resource, s.Batch(step.Due.Batch).LastEvent
+		resource = step.Due.Resource
 	} else {
 		cause = s.Experiment(subject).LastEvent
 	}
