@@ -56,7 +56,7 @@ type Stage struct {
 	Name  string  `json:"name"`
 	On    string  `json:"on"`
 	Takes float64 `json:"takes"`
-	// Assumed is set where nobody said how long an act takes.
+	// Assumed is set where the time was not given.
 	Assumed bool `json:"assumed,omitempty"`
 	// Waits is how long an act that is due waits on average, Longest at most, and For what mostly.
 	Waits   float64 `json:"waits"`
