@@ -314,3 +314,27 @@ func TestSuite(t *testing.T) {
 		})
 	}
 }
+
+// Law: an instrument of a procedure that measures nothing needs no task: it takes its time, gives no
+// value, and says so of itself. Where something is measured, a task has to be named.
+func TestMeasuresNothing(t *testing.T) {
+	def := defined(t, "branin", 1)
+	def.Instruments = map[string]definition.Instrument{"arm": {Driver: simulated.Choose(simulated.Settings{})}}
+	def.Procedure = []definition.Stage{{Name: "load", On: "arm"}, {Name: "measure", On: "meter", Gives: []string{def.Objective.Name}}}
+	i := must.Get(simulated.New(simulated.Settings{}, *def.For("arm")))(t)
+	cmd := instruments.Command{ID: "c/a1", Campaign: "c", Experiment: "e1", Parameters: definition.Point{"x1": definition.Number(1)}}
+	must.Do(t, i.Start(t.Context(), cmd))
+	out := must.Get(i.Await(t.Context(), cmd))(t)
+	if out.Status != instruments.Measured || len(out.Measurement.All()) > 1 || out.Measurement.Objective.Name != "" {
+		t.Errorf("it gave %+v", out)
+	}
+	if d := must.Get(i.Describe(t.Context()))(t); d.Outputs != nil || d.Parameters != nil || !d.Simulated || instruments.CheckDescription(d) != nil {
+		t.Errorf("it is %+v: %v", d, instruments.CheckDescription(d))
+	}
+	if _, err := simulated.New(simulated.Settings{}, def); err == nil {
+		t.Error("a campaign that measures has no task")
+	}
+	if faults := new(simulated.Settings).Check(&def, definition.At("instrument", "simulated")); len(faults) != 1 {
+		t.Errorf("%v", faults)
+	}
+}

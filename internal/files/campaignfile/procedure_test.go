@@ -66,6 +66,9 @@ func TestProcedure(t *testing.T) {
 	if def.Batch != (definition.Batch{Of: 6, AtLeast: 2, Within: hour / 2}) || def.Parallel != 6 || def.Steps()["lipf6"] != 0.01 {
 		t.Errorf("batch %+v, parallel %d, steps %v", def.Batch, def.Parallel, def.Steps())
 	}
+	if missing := def.Missing(); missing != nil {
+		t.Errorf("an event would lack %v", missing)
+	}
 	if arm, bench := def.Instruments["arm"], def.Instruments["bench"]; arm.StallAfter != hour || arm.GiveUpAfter != defaultGiveUpAfter ||
 		!bench.ByHand || bench.StallAfter != 0 {
 		t.Errorf("arm %+v, bench %+v", arm, bench)
@@ -115,6 +118,15 @@ func TestInstrumentsOfTheLab(t *testing.T) {
 	if again, err := Parse(builtin.Registry(), "recorded.yaml", []byte(file.Source)); err != nil ||
 		len(Diff(file.Definition, again.Definition)) > 0 {
 		t.Errorf("what is recorded says something else: %v\n%s", err, file.Source)
+	}
+	reaches := builtin.Registry().Reaches(&file.Definition)
+	if len(reaches) != 1 || reaches[0].Where != "instruments.doser.process" || !lab.Offers(builtin.Registry(), &file.Definition, reaches[0]) {
+		t.Errorf("it reaches %+v", reaches)
+	}
+	other := must.Get(Parse(builtin.Registry(), "other.yaml", []byte(referring+
+		"instruments: {doser: {process: [./other]}}\nprocedure: {dose: {on: doser, gives: rise}}\n")))(t).Definition
+	if reaches := builtin.Registry().Reaches(&other); len(reaches) != 1 || lab.Offers(builtin.Registry(), &other, reaches[0]) {
+		t.Errorf("a program that the lab does not offer is reached: %+v", reaches)
 	}
 }
 

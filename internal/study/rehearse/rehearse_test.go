@@ -115,6 +115,15 @@ func TestBatches(t *testing.T) {
 	if r.Batches != 3 || r.Total >= 3*hours(2.8) {
 		t.Errorf("10 experiments are %d batches, %g s", r.Batches, r.Total)
 	}
+	// Six at once: the two that are left go 10 minutes later, or with the end of the first four.
+	six := func(batch string) float64 {
+		text := replaced(t, "experiments: 24", "experiments: 6", "{of: 4}", batch+"\nparallel: 6", "[oven]", "[{name: oven, room: 2}]")
+		return rehearsed(t, text, rehearse.Setup{Takes: map[string]time.Duration{"load": time.Minute}}).Total
+	}
+	one := hours(2) + 60
+	if early, late := six("{of: 4, at_least: 2, within: 10m}"), six("{of: 4}"); early != one+600 || late != 2*one {
+		t.Errorf("%g s with at_least, %g s without", early, late)
+	}
 }
 
 // Law: what waits for ever is named. No file that is valid has such a procedure.
