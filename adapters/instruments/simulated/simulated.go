@@ -51,7 +51,8 @@ type Instrument struct {
 	cfg  Settings
 	task tasks.Task
 	seed uint64
-	// capacity is the number of experiments that the campaign wants under way at once.
+	// capacity is the number of experiments that the campaign wants under way at once; in a procedure,
+	// where instruments are waited for, it is 1.
 	capacity int
 	// declared are the quantities that the campaign declares, by name.
 	declared []string
@@ -123,6 +124,9 @@ func New(cfg Settings, def definition.Campaign) (*Instrument, error) {
 	}
 	i := &Instrument{cfg: cfg, task: task, seed: def.Seed, capacity: max(1, def.Parallel),
 		runs: make(map[string]*run)}
+	if len(def.Procedure) > 0 {
+		i.capacity = 1
+	}
 	for _, q := range def.Quantities {
 		i.declared = append(i.declared, q.Name)
 	}

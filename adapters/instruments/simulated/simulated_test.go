@@ -328,7 +328,7 @@ func TestMeasuresNothing(t *testing.T) {
 	if out.Status != instruments.Measured || len(out.Measurement.All()) > 1 || out.Measurement.Objective.Name != "" {
 		t.Errorf("it gave %+v", out)
 	}
-	if d := must.Get(i.Describe(t.Context()))(t); d.Outputs != nil || d.Parameters != nil || !d.Simulated || instruments.CheckDescription(d) != nil {
+	if d := must.Get(i.Describe(t.Context()))(t); d.Outputs != nil || d.Parameters != nil || d.Capacity != 1 || !d.Simulated || instruments.CheckDescription(d) != nil {
 		t.Errorf("it is %+v: %v", d, instruments.CheckDescription(d))
 	}
 	if _, err := simulated.New(simulated.Settings{}, def); err == nil {

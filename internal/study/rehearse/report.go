@@ -115,8 +115,12 @@ func (r *Report) Write(out io.Writer) error {
 	}
 	fmt.Fprintf(&b, ", %d at a time.\n\n", r.AtOnce)
 	fmt.Fprintf(&b, "A batch takes %s, the longest %s; all of them %s.\n", span(r.Batch), span(r.Longest), span(r.Total))
-	if r.Wider.Parallel > 0 {
-		fmt.Fprintf(&b, "With parallel: %d all of them take %s.\n", r.Wider.Parallel, span(r.Wider.Total))
+	switch saved := r.Total - r.Wider.Total; {
+	case r.Wider.Parallel == 0:
+	case saved < r.Total/100:
+		fmt.Fprintf(&b, "One more batch at a time (parallel: %d) saves no time.\n", r.Wider.Parallel)
+	default:
+		fmt.Fprintf(&b, "One more batch at a time (parallel: %d) takes %s.\n", r.Wider.Parallel, span(r.Wider.Total))
 	}
 	fmt.Fprintf(&b, "The bottleneck is %s, in use for %s of the time.\n\n", r.Bottleneck, share(r.bottleneck().Used))
 
