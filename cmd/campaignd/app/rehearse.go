@@ -24,8 +24,10 @@ var rehearseCommand = command{
 		var capacity map[string]int
 		var other time.Duration
 		flags.StringToStringVar(&takes, "takes", nil, "how long an act takes, by `STAGE=TIME`: dose=3m,measure=10m")
-		flags.DurationVar(&other, "else", 10*time.Minute, "how long an act of any other stage takes: `TIME`; of a simulated instrument its latency")
-		flags.StringToIntVar(&capacity, "capacity", nil, "how many acts an instrument performs at once, by `INSTRUMENT=N`: meter=8 (default 1)")
+		flags.DurationVar(&other, "else", 10*time.Minute,
+			"how long an act of any other stage takes: `TIME`; of a simulated instrument its latency")
+		flags.StringToIntVar(&capacity, "capacity", nil,
+			"how many acts an instrument performs at once, by `INSTRUMENT=N`: meter=8 (default 1)")
 		for _, name := range []string{"takes", "capacity"} {
 			flags.Lookup(name).DefValue = "" // the library would show an empty list
 		}

@@ -33,7 +33,8 @@ func (v *validator) procedure() {
 			"write the stages at each: procedure: {measure: {on: "+sortedKeys(def.Instruments)[0]+", gives: …}}, or write one as instrument:")
 		return
 	case len(def.Instruments) == 0:
-		v.report(at("procedure"), "there are no instruments", "name those of its stages: instruments: {doser: {lab: doser}}")
+		v.report(at("procedure"), "there are no instruments",
+			"name those of its stages: instruments: {doser: {lab: doser}}")
 		return
 	}
 	v.instruments()
@@ -78,14 +79,17 @@ func (v *validator) batch() {
 	b, here := v.def.Batch, at("batch")
 	switch {
 	case b.Size() > v.def.Parallel:
-		v.report(here.To("of"), fmt.Sprintf("a batch of %d needs as many experiments at once, and parallel is %d", b.Of, v.def.Parallel),
+		v.report(here.To("of"),
+			fmt.Sprintf("a batch of %d needs as many experiments at once, and parallel is %d", b.Of, v.def.Parallel),
 			fmt.Sprintf("write parallel: %d, or more, or leave it out", b.Of))
 	case b.AtLeast > b.Size():
-		v.report(here.To("at_least"), fmt.Sprintf("%d are more than the %d of a batch", b.AtLeast, b.Size()), "lower it, or raise of")
+		v.report(here.To("at_least"), fmt.Sprintf("%d are more than the %d of a batch", b.AtLeast, b.Size()),
+			"lower it, or raise of")
 	case b.AtLeast == 0 && b.Within > 0:
 		v.report(here.To("within"), "it does not say how many suffice then", "add at_least: 1, or leave within out")
 	case b.AtLeast > 0 && b.Within == 0:
-		v.report(here.To("at_least"), "it does not say how long the others are waited for", "add within: 30m, or leave at_least out")
+		v.report(here.To("at_least"), "it does not say how long the others are waited for",
+			"add within: 30m, or leave at_least out")
 	}
 }
 
@@ -95,10 +99,12 @@ func (v *validator) stages() {
 	for i := range v.def.Procedure {
 		s, here := &v.def.Procedure[i], at("procedure", i)
 		if v.def.Stage(s.Name) != s {
-			v.report(here.To("name"), fmt.Sprintf("another stage is called %q too", s.Name), "give each stage a name of its own")
+			v.report(here.To("name"), fmt.Sprintf("another stage is called %q too", s.Name),
+				"give each stage a name of its own")
 		}
 		if _, known := v.def.Instruments[s.On]; !known {
-			v.report(here.To("on"), fmt.Sprintf("unknown instrument %q", s.On), yamltree.Suggest(s.On, sortedKeys(v.def.Instruments)))
+			v.report(here.To("on"), fmt.Sprintf("unknown instrument %q", s.On),
+				yamltree.Suggest(s.On, sortedKeys(v.def.Instruments)))
 		}
 		if s.Tries > 0 && !s.Repeatable {
 			v.report(here.To("tries"), "nothing is tried again that is not repeatable",
@@ -130,14 +136,16 @@ func (v *validator) sent(here path, s *definition.Stage) {
 	for k, name := range s.Parameters {
 		switch {
 		case parameterOf(&v.def, name) == nil:
-			v.report(here.To("parameters", k), fmt.Sprintf("unknown parameter %q", name), yamltree.Suggest(name, namesOf(&v.def, anyKind)))
+			v.report(here.To("parameters", k), fmt.Sprintf("unknown parameter %q", name),
+				yamltree.Suggest(name, namesOf(&v.def, anyKind)))
 		case slices.Contains(s.Parameters[:k], name):
 			v.report(here.To("parameters", k), fmt.Sprintf("%s stands here twice", name), "remove one of them")
 		}
 	}
 	for _, name := range sortedKeys(s.Set) {
 		if parameterOf(&v.def, name) != nil {
-			v.report(here.To("set", name), fmt.Sprintf("%s is a parameter, which the campaign varies", name), "leave it out here")
+			v.report(here.To("set", name), fmt.Sprintf("%s is a parameter, which the campaign varies", name),
+				"leave it out here")
 		}
 	}
 }
@@ -221,7 +229,8 @@ func (v *validator) order() {
 			case slices.ContainsFunc(s.After[:k], twice):
 				v.report(here, fmt.Sprintf("%s stands here twice", e.Stage), "remove one of them")
 			case other.Always:
-				v.report(here, fmt.Sprintf("%s is always performed, at the end of its batch, and nothing comes after it", e.Stage),
+				v.report(here,
+					fmt.Sprintf("%s is always performed, at the end of its batch, and nothing comes after it", e.Stage),
 					"let it come after "+s.Name+", or leave always out there")
 			case e.Until > 0 && e.From > e.Until:
 				v.report(here, fmt.Sprintf("%s after %s it is too late already", e.From, e.Stage),
@@ -271,8 +280,9 @@ func (v *validator) places() {
 				continue
 			}
 			here := at("procedure", s.from, "holds")
-			v.report(here, fmt.Sprintf("the batch may be in %s then, since %s, and places has %s before it: batches could wait for one another",
-				other.place, v.def.Procedure[other.from].Name, s.place),
+			v.report(here,
+				fmt.Sprintf("the batch may be in %s then, since %s, and places has %s before it: batches could wait for one another",
+					other.place, v.def.Procedure[other.from].Name, s.place),
 				fmt.Sprintf("write places: […, %s, %s], or free %s before", other.place, s.place, other.place))
 		}
 	}
@@ -299,7 +309,8 @@ func (v *validator) stays(place string) (stays []stay) {
 			v.report(here.To("frees"), "it holds and frees the same place", "keep one of them")
 			return nil
 		case previous >= 0 && !v.flow.before(previous, i):
-			v.report(here, fmt.Sprintf("whether the batch is in %s is open: it does not come after %s", place, v.def.Procedure[previous].Name),
+			v.report(here,
+				fmt.Sprintf("whether the batch is in %s is open: it does not come after %s", place, v.def.Procedure[previous].Name),
 				fmt.Sprintf("add %s to its after:", v.def.Procedure[previous].Name))
 			return nil
 		case s.Holds == place && held >= 0:

@@ -145,8 +145,8 @@ func newLab(def *definition.Campaign, setup Setup) (*lab, error) {
 	}
 	for i := range def.Procedure {
 		s := &def.Procedure[i]
-		own := stage{Stage: s, takes: setup.Else, on: index[fmt.Sprint(false, s.On)], holds: place(s.Holds), frees: place(s.Frees),
-			causes: make(map[string]time.Duration)}
+		own := stage{Stage: s, takes: setup.Else, causes: make(map[string]time.Duration),
+			on: index[fmt.Sprint(false, s.On)], holds: place(s.Holds), frees: place(s.Frees)}
 		if given, ok := setup.Takes[s.Name]; ok {
 			own.takes = given
 		}
@@ -451,8 +451,12 @@ func (e *events) Pop() any {
 
 // report sums up what has happened.
 func (l *lab) report(setup Setup) *Report {
-	r := &Report{Campaign: l.def.Name, Experiments: l.def.Budget.Experiments, Size: l.def.Batch.Size(), Batches: l.planned,
-		AtOnce: max(1, l.def.Parallel/l.def.Batch.Size()), Total: l.now.Seconds(), Resources: []Resource{}, Missed: []Missed{}, Ends: []End{}}
+	size := l.def.Batch.Size()
+	r := &Report{
+		Campaign: l.def.Name, Experiments: l.def.Budget.Experiments, Size: size, Batches: l.planned,
+		AtOnce: max(1, l.def.Parallel/size), Total: l.now.Seconds(),
+		Resources: []Resource{}, Missed: []Missed{}, Ends: []End{},
+	}
 	for _, span := range l.spans {
 		r.Batch += span.Seconds() / float64(len(l.spans))
 		r.Longest = max(r.Longest, span.Seconds())
