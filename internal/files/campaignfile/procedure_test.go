@@ -159,6 +159,7 @@ func TestFaultsOfProcedures(t *testing.T) {
 		{"gives: clear", "together: true", "procedure", "no stage gives clear"},
 		{"gives: [conductivity, viscosity]", "gives: [conductivity, viscosity, clear]", "procedure.look.gives", "given by measure already"},
 		{"gives: clear", "gives: clera", "procedure.look.gives", `did you mean "clear"?`},
+		{"{load: 2h..3h}", "dose", "procedure.unload", "it does not come after load"},
 		{", frees: oven", "", "procedure.load.holds", "no stage after it frees oven"},
 		{", frees: press", "", "procedure.press.holds", "no stage after it frees press"},
 		{"holds: press, ", "", "procedure.load.frees", "the batch is not in press"},

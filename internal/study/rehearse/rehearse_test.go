@@ -1,6 +1,7 @@
 package rehearse_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,13 @@ func TestBottleneck(t *testing.T) {
 	if eight.Stages[1].For != "oven" || roomy.Stages[1].For == "oven" || !(roomy.Total < eight.Total) {
 		t.Errorf("an oven for one: %g s, load waits for %q; for two: %g s, %q", eight.Total, eight.Stages[1].For, roomy.Total, roomy.Stages[1].For)
 	}
+	// Here the arm is waited for as well, for a shorter time.
+	looks := replaced(t, "batch:", "parallel: 8\nbatch:", "  clean:", "  look: {on: arm, together: true, after: unload}\n  clean:")
+	slow := maps.Clone(takes)
+	slow["look"] = 30 * time.Minute
+	if r := rehearsed(t, looks, rehearse.Setup{Takes: slow}); r.Stages[1].For != "oven" {
+		t.Errorf("load waits for %s", r.Stages[1].For)
+	}
 	two := rehearsed(t, plates, rehearse.Setup{Takes: takes, Capacity: map[string]int{"meter": 2}})
 	if want := 6 * (hours(2.8) - 600); two.Total != want {
 		t.Errorf("with two channels of the meter all take %g s, want %g", two.Total, want)
@@ -106,6 +114,17 @@ func TestWindows(t *testing.T) {
 	late := replaced(t, "  measure:", "  look: {on: arm, after: {unload: 2h..}}\n  measure:", "{unload: ..1h}", "{unload: ..1h, look: }")
 	if r := rehearsed(t, late, rehearse.Setup{Takes: takes}); len(r.Missed) != 1 || r.Missed[0].Batches != 6 {
 		t.Errorf("missed: %+v", r.Missed)
+	}
+}
+
+// Law: a stage that is always performed waits for all others of its batch, also for those that it does
+// not come after.
+func TestAlways(t *testing.T) {
+	looks := replaced(t, "experiments: 24", "experiments: 4", "  clean:", "  look: {on: arm, together: true, after: unload}\n  clean:")
+	slow := maps.Clone(takes)
+	slow["look"] = time.Hour
+	if r, want := rehearsed(t, looks, rehearse.Setup{Takes: slow}), hours(2.8)+40*60; r.Total != want {
+		t.Errorf("it takes %g s, want %g", r.Total, want)
 	}
 }
 
