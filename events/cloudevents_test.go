@@ -90,7 +90,7 @@ func TestMarshalCloudEventForm(t *testing.T) {
 // Law: the subject is the identifier of what the event is about, an experiment, a question, a
 // decision or an exclusion, whatever else it names; an event about the campaign has none.
 func TestCloudEventSubject(t *testing.T) {
-	everything := `{"experiment":"e1","question":"q2","decision":"d3","exclusion":"n4","about":"e5","corrects":"6","supersedes":"7"}`
+	everything := `{"experiment":"e1","question":"q2","decision":"d3","exclusion":"n4","about":"e5","corrects":"6","supersedes":"7","act":"a8","batch":"b9"}`
 	want := map[events.Kind]string{
 		events.KindCampaignDefined: "", events.KindCampaignAmended: "", events.KindCampaignPaused: "",
 		events.KindCampaignResumed: "", events.KindCampaignStopped: "", events.KindCampaignCompleted: "",
@@ -102,6 +102,8 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindExperimentMeasured: "e1", events.KindQuantityArrived: "e1", events.KindExperimentFailed: "e1", events.KindExperimentCancelled: "e1",
 		events.KindExperimentUnresolved: "e1", events.KindExperimentResolved: "e1", events.KindExperimentInfeasible: "e1",
 		events.KindExperimentCorrected: "e1", events.KindExperimentDeferred: "e1",
+		events.KindBatchPlanned: "b9", events.KindBatchEnded: "b9", events.KindActDispatched: "a8", events.KindActAccepted: "a8",
+		events.KindActEnded: "a8", events.KindActUnresolved: "a8", events.KindActResolved: "a8",
 		events.KindCancellationOrdered: "e1", events.KindCancellationAnswered: "e1", events.KindInstrumentAnswered: "e1",
 		events.KindRegionExcluded: "n4", events.KindRegionAllowed: "n4",
 		events.KindMeasurementsJudged: "", events.KindMeasurementFlagged: "e1", events.KindMeasurementCorrected: "e1",

@@ -94,7 +94,7 @@ func checkOrdered(a *auditor, in *identified, p *events.CancellationOrdered) {
 		a.mismatch(p.Subject(), "its command is called off, and it was %s", o.Outcome)
 	}
 	repeated := ""
-	if request, ok := in.last.(*events.ExperimentRequested); ok && a.batch.settled(in) == p.Experiment {
+	if request, ok := in.last.(*events.ExperimentRequested); ok && a.batch.settled(in) == p.Subject() {
 		repeated = request.Experiment
 	}
 	if p.Repeat != repeated {

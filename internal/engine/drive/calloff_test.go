@@ -23,6 +23,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/study"
 	"github.com/campaignd/campaignd/internal/study/studytest"
+	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -288,10 +289,12 @@ type attended struct {
 // attend runs a campaign, and keeps how it stands for the person.
 func attend(t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument) *attended {
 	t.Helper()
-	r, err := studytest.Runner(t.Context(), log, def, device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t))
+}
+
+// attendTo is [attend] for a runner that has been started.
+func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner) *attended {
+	t.Helper()
 	r.Now = func() time.Time { // the bubble's clock begins in 2000
 		return study.Epoch.Add(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
 	}

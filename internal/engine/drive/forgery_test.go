@@ -63,8 +63,12 @@ var forgedLogs = map[string]struct {
 	"calledoff": {calledOff, []events.Kind{
 		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
 	}},
-	"cycled":   {cycled, []events.Kind{events.KindInstrumentSignalled}},
-	"stocked":  {stocked, []events.Kind{events.KindStockCounted, events.KindExperimentDispatched}},
+	"cycled":  {cycled, []events.Kind{events.KindInstrumentSignalled}},
+	"stocked": {stocked, []events.Kind{events.KindStockCounted, events.KindExperimentDispatched}},
+	"procedure": {procedures, []events.Kind{
+		events.KindBatchPlanned, events.KindBatchEnded, events.KindActDispatched, events.KindActAccepted,
+		events.KindActEnded, events.KindActUnresolved, events.KindActResolved,
+	}},
 	"files":    {filed, []events.Kind{events.KindFileAttached, events.KindFileWithdrawn}},
 	"unfit":    {campaign: unfit},
 	"contest":  {campaign: contestedBy},

@@ -61,6 +61,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"calledoff":  calledOff,
 	"cycled":     cycled,
 	"stocked":    stocked,
+	"procedure":  procedures,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

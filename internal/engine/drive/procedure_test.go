@@ -1,0 +1,256 @@
+package drive_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/process"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/events/memlog"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
+	"github.com/campaignd/campaignd/internal/files/builtin"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
+	"github.com/campaignd/campaignd/internal/study"
+	"github.com/campaignd/campaignd/internal/tests/must"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// station is an instrument of a procedure that takes ten minutes for each act. What it says of one,
+// says may change; without a memory it cannot tell what became of an act of before.
+type station struct {
+	name string
+	says map[string]instruments.Outcome // by act, in place of done
+	hang map[string]bool                // acts that it never ends
+
+	mu    sync.Mutex
+	given []instruments.Command
+}
+
+const actTakes = 10 * time.Minute
+
+func (s *station) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: s.name, Identity: s.name + ", serial 1", Capacity: 1}, nil
+}
+
+func (s *station) Start(_ context.Context, cmd instruments.Command) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.given = append(s.given, cmd)
+	return nil
+}
+
+func (s *station) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	takes := actTakes
+	if s.hang[cmd.Act] {
+		takes = 1000 * time.Hour
+	}
+	select {
+	case <-time.After(takes):
+	case <-ctx.Done():
+		return instruments.Outcome{}, ctx.Err()
+	}
+	if said, ok := s.says[cmd.Act]; ok {
+		return said, nil
+	}
+	if cmd.Gives == nil {
+		return instruments.Outcome{Status: instruments.Done}, nil
+	}
+	x, _ := cmd.Parameters["x"].Float()
+	return instruments.Outcome{Status: instruments.Measured, Measurement: &events.Measurement{
+		Actual:     cmd.Parameters,
+		Quantities: []definition.Quantity{{Name: "y", Value: 4 - (x-0.3)*(x-0.3), Unit: "mS"}},
+	}}, nil
+}
+
+func (s *station) Cancel(context.Context, instruments.Command) error { return nil }
+
+// commands are what it was sent.
+func (s *station) commands() []instruments.Command {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.given)
+}
+
+// plated is a campaign of plates of three: dosed and loaded together, unloaded after two to three
+// hours, measured one by one, twice where that fails, and cleaned up after.
+func plated(change ...func(*definition.Campaign)) definition.Campaign {
+	instrument := func(name string) definition.Instrument {
+		return definition.Instrument{Driver: process.Choose(process.Settings{Command: []string{name}})}
+	}
+	after := func(stage string) []definition.Edge { return []definition.Edge{{Stage: stage}} }
+	def := definition.Campaign{
+		Name: "plates", Seed: 1,
+		Parameters: []definition.Parameter{{Name: "x", Min: ptr(0.0), Max: ptr(1.0)}},
+		Objective:  definition.Objective{Name: "y", Unit: "mS", Goal: definition.Maximize},
+		Quantities: []definition.QuantityDef{{Name: "y", Unit: "mS"}},
+		Policy:     policiesByName()["sobol"],
+		Initial:    definition.Initial{Experiments: ptr(3)},
+		Budget:     definition.Budget{Experiments: 6},
+		Parallel:   3,
+		Instruments: map[string]definition.Instrument{
+			"doser": instrument("doser"), "arm": instrument("arm"), "meter": instrument("meter"),
+		},
+		Batch:  definition.Batch{Of: 3},
+		Places: []definition.Place{{Name: "oven"}},
+		Stocks: map[string]definition.Stock{"tips": {Labels: "A1-H3"}},
+		Procedure: []definition.Stage{
+			{Name: "dose", On: "doser", Together: true, Draws: map[string]definition.Draw{"tips": "2"}},
+			{Name: "load", On: "arm", Together: true, After: after("dose"), Holds: "oven"},
+			{Name: "unload", On: "arm", Together: true, Frees: "oven", After: []definition.Edge{{
+				Stage: "load", From: definition.Duration(2 * time.Hour), Until: definition.Duration(3 * time.Hour),
+			}}},
+			{Name: "measure", On: "meter", After: after("unload"), Gives: []string{"y"}, Repeatable: true, Tries: 2},
+			{Name: "clean", On: "doser", Together: true, After: after("measure"), Always: true},
+		},
+	}
+	for _, c := range change {
+		c(&def)
+	}
+	return campaignfile.Complete(builtin.Registry(), def)
+}
+
+// stations are the instruments of [plated].
+type stations map[string]*station
+
+func newStations() stations {
+	all := make(stations)
+	for _, name := range []string{"doser", "arm", "meter"} {
+		all[name] = &station{name: name, says: make(map[string]instruments.Outcome), hang: make(map[string]bool)}
+	}
+	return all
+}
+
+// attend runs the campaign with the stations, in a process of its own.
+func (all stations) attend(t *testing.T, log *memlog.Log, def definition.Campaign) *attended {
+	t.Helper()
+	if must.Get(log.LastSequence(t.Context(), def.Name))(t) == 0 {
+		defined := events.CampaignDefined{Instance: "PLATES", Definition: def}
+		must.Do(t, engine.Define(t.Context(), log, defined, "person:study", study.Epoch, ""))
+	}
+	r := &drive.Runner{
+		Registry: builtin.Registry(), Log: log, Campaign: def.Name, Instruments: make(map[string]instruments.Instrument),
+	}
+	for name, s := range all {
+		r.Instruments[name] = s
+	}
+	must.Do(t, r.Start(t.Context()))
+	return attendTo(t, log, r)
+}
+
+// platedBy is the history of a campaign of three plates. Of the first the measurement of e1 fails once,
+// and e1 cannot be made. campaignd is killed while the arm loads the second, of which a person finds
+// that it was not loaded, and a measurement is called off that goes on. The third falls while it is
+// unloaded: the arm says nothing more, and a person takes what is left out of the oven.
+func platedBy(t *testing.T) (all []events.Event, used stations) {
+	used = newStations()
+	synctest.Test(t, func(t *testing.T) {
+		def := plated(func(def *definition.Campaign) { def.Budget.Experiments = 9 })
+		log := memlog.New()
+		used["meter"].says["a4"] = instruments.Outcome{Status: instruments.Failed, Cause: "a bubble"}
+		used["meter"].says["a5"] = instruments.Outcome{Status: instruments.Infeasible, Cause: "it does not dissolve"}
+		used["arm"].hang["a19"] = true
+		first := used.attend(t, log, def)
+		time.Sleep(3*time.Hour + 35*time.Minute) // the second plate is being loaded
+		first.end()
+		<-first.over
+		second := used.attend(t, log, def)
+		ask := func(after time.Duration, r engine.Request) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			must.Do(t, second.ask(t, r))
+		}
+		ask(time.Hour, engine.Request{Resolve: &engine.Resolve{
+			Experiment: "a10", Resolution: events.ResolvedNotPerformed, Reason: "the plate stands on the bench",
+		}})
+		ask(2*time.Hour+35*time.Minute, engine.Request{Cancel: &engine.Cancel{Experiment: "a14", Reason: "too late"}})
+		ask(40*time.Hour, engine.Request{Resolve: &engine.Resolve{
+			Experiment: "a19", Resolution: events.ResolvedFailed, Reason: "the plate fell",
+		}})
+		ask(time.Hour, engine.Request{Resolve: &engine.Resolve{
+			Experiment: "b3", Resolution: events.ResolvedFailed, Reason: "the oven is empty",
+		}})
+		must.Do(t, <-second.over)
+		all = history(t, log)
+	})
+	return all, used
+}
+
+// procedures is the history of a campaign with a procedure.
+func procedures(t *testing.T) []events.Event {
+	all, _ := platedBy(t)
+	return all
+}
+
+// platesState is how the campaign of plates stands.
+func platesState(t *testing.T, log events.Log) *campaign.State {
+	t.Helper()
+	return must.Get(engine.Load(t.Context(), builtin.Registry(), log, "plates"))(t).State()
+}
+
+// acts lists the acts of a campaign: "a1 dose e1-e3 done".
+func acts(s *campaign.State) (list []string) {
+	for i := range s.Acts {
+		a := &s.Acts[i]
+		list = append(list, fmt.Sprintf("%s %s %s %s", a.ID, a.Stage, events.ExperimentList(a.Experiments), a.Status))
+	}
+	return list
+}
+
+// Law: a plate goes through its stages in their order and times, each act once; what failed and may be
+// repeated is, and what cannot be made is not; what is always done is done at the end. An act whose fate
+// is unknown holds its plate until a person has looked; tips are handed out once, whatever became of the
+// act.
+func TestProcedure(t *testing.T) {
+	all, used := platedBy(t)
+	log := refill(t, all)
+	s := platesState(t, log)
+	want := []string{
+		"a1 dose e1-e3 done", "a2 load e1-e3 done", "a3 unload e1-e3 done",
+		"a4 measure e1 failed", "a5 measure e1 infeasible", "a6 measure e2 done", "a7 measure e3 done",
+		"a8 clean e1-e3 done",
+		"a9 dose e4-e6 done", "a10 load e4-e6 deferred", "a11 load e4-e6 done", "a12 unload e4-e6 done",
+		"a13 measure e4 done", "a14 measure e5 done", "a15 measure e6 done", "a16 clean e4-e6 done",
+		"a17 dose e7-e9 done", "a18 load e7-e9 done", "a19 unload e7-e9 failed", "a20 clean e7-e9 done",
+	}
+	if got := acts(s); !slices.Equal(got, want) {
+		t.Errorf("the acts are %v", got)
+	}
+	if n, failed := s.Count(campaign.Measured), s.Count(campaign.Failed); n != 5 || failed != 3 {
+		t.Errorf("%d experiments are measured and %d have failed", n, failed)
+	}
+	var tips []string
+	for _, cmd := range used["doser"].commands() {
+		for _, d := range cmd.Drawn {
+			tips = append(tips, d.Labels...)
+		}
+	}
+	if first := must.Get(definition.ParseLabels("A1-H3"))(t)[:18]; !slices.Equal(tips, first) {
+		t.Errorf("the doser was given the tips %v", tips)
+	}
+	for _, b := range s.Batches {
+		load, unload := lastOf(s, b, "load"), lastOf(s, b, "unload")
+		if rest := unload.Command.DispatchedAt.Sub(load.EndedAt); rest < 2*time.Hour || rest > 3*time.Hour {
+			t.Errorf("%s was in the oven for %s", b.ID, rest)
+		}
+	}
+	audited(t, log, s.Name)
+}
+
+// lastOf is the last act of a stage of a batch.
+func lastOf(s *campaign.State, b campaign.Batch, stage string) (last *campaign.Act) {
+	for _, id := range b.Acts {
+		if a := s.Act(id); a.Stage == stage {
+			last = a
+		}
+	}
+	return last
+}
