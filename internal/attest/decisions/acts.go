@@ -2,6 +2,7 @@ package decisions
 
 import (
 	"reflect"
+	"slices"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -41,6 +42,9 @@ func checkActDispatched(a *auditor, _ *identified, p *events.ActDispatched) {
 	}
 	next := engine.Due{Batch: p.Batch, Stage: p.Stage, Resource: resource, Experiments: p.Experiments}
 	c := a.core.At(engine.World{Now: a.event.Time})
+	if slices.ContainsFunc(p.Experiments, func(id string) bool { return c.Experiment(id) == nil }) {
+		return
+	}
 	if problem := engine.NotDue(c, next); problem != "" {
 		a.mismatch(p.Act, "%s", problem)
 	}
@@ -131,5 +135,12 @@ func checkActResolved(a *auditor, in *identified, p *events.ActResolved) {
 	checkGave(a, act, p.Status, p.Gave)
 	if !byHand && !act.Command.AtRest() {
 		a.batch.owed = append(a.batch.owed, p.Act)
+	}
+}
+
+// checkBatchEnded checks that a person, and nobody else, scraps a batch.
+func checkBatchEnded(a *auditor, in *identified, p *events.BatchEnded) {
+	if p.Scrapped != (in.author == byPerson) || !p.Scrapped && p.Reason != "" {
+		a.mismatch(p.Batch, "it is said to be scrapped: %v, by %q", p.Scrapped, a.event.Actor)
 	}
 }

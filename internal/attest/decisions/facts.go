@@ -46,6 +46,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindQuantityArrived:      of(checkArrived),
 	events.KindExperimentFailed:     of(checkFailed),
 	events.KindExperimentUnresolved: of(checkUnresolved),
+	events.KindBatchEnded:           of(checkBatchEnded),
 	events.KindActDispatched:        of(checkActDispatched),
 	events.KindActAccepted:          of(checkAct[*events.ActAccepted]),
 	events.KindActEnded:             of(checkActEnded),
