@@ -631,14 +631,18 @@ func (a *auditor) checkHanded(resource, subject, command, instrument, identity s
 }
 
 // checkDrawn checks the parts of stocks that a command uses up: as much as the definition has of its
-// composition, and the next labels. That none was handed out before, the fold sees.
+// composition, and the next labels. That none was handed out before, the fold sees; of a stock of the
+// lab, the audit of the lab's log.
 func (a *auditor) checkDrawn(p *events.ExperimentDispatched) {
 	s := a.core.State()
 	x := s.Experiment(p.Experiment)
 	if x == nil {
 		return // the fold says so
 	}
-	drawn, short := engine.Drawn(s, x)
+	drawn, short := engine.Drawn(s, x, engine.LabStocks{
+		Taken: map[string][]events.Drawn{x.ID: p.Drawn},
+		Left:  map[string]campaign.Stock{}, Fault: "it does not draw what it needs of the lab's stocks",
+	})
 	switch {
 	case short != nil:
 		a.mismatch(p.Experiment, "it was sent though %s", short.Why)

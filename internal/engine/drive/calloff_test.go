@@ -287,7 +287,9 @@ type attended struct {
 }
 
 // attend runs a campaign, and keeps how it stands for the person.
-func attend(t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument) *attended {
+func attend(
+	t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument, with ...func(*drive.Runner),
+) *attended {
 	t.Helper()
 	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t))
 }
@@ -305,6 +307,9 @@ func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner) *attended {
 		defer a.mu.Unlock()
 		a.state = slices.Clone(core.State().Experiments)
 		a.paused = core.State().Status == campaign.Paused
+	}
+	for _, set := range with {
+		set(r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a.end = cancel
