@@ -15,7 +15,7 @@ import (
 // the log of the lab.
 type Draws struct{ all []draw }
 
-// draw is what a command was given of the lab's stocks, by their names in the lab.
+// draw has the parts of the lab's stocks that a command was given, by their names in the lab.
 type draw struct {
 	campaign, experiment, command string
 	parts                         []events.Drawn

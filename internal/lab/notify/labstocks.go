@@ -13,8 +13,8 @@ const ofLab = "/lab"
 // Lab is the name under which [Notifier.Serve] is given the lab's own log.
 const Lab = lablog.Name
 
-// ApplyLab folds an event of the lab's log. People are told once that a stock of the lab comes to an
-// end, and once that it has; a count ends either.
+// ApplyLab folds an event of the lab's log. People hear once that a stock of the lab comes to an end,
+// and once that it is used up; a count ends either.
 func (p *Planner) ApplyLab(e events.Event) {
 	if e.Campaign != events.StocksStream {
 		return
