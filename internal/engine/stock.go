@@ -20,8 +20,13 @@ import (
 
 // Drawn are the parts of stocks that the command of an experiment uses up; a [Shortage] names the one
 // that does not suffice. Those of stocks of the lab were taken before, or are left out.
-func Drawn(s *campaign.State, x *campaign.Experiment, of LabStocks) (parts []events.Drawn, short *Shortage) {
-	return drawn(s, s.Definition.Draws(), x.ID, []string{x.ID}, of)
+func Drawn(s *campaign.State, x *campaign.Experiment, of LabStocks) (drawn []events.Drawn, short *Shortage) {
+	// The experiment may be of a reader whose state has none: messages fold the stocks alone.
+	needs, err := computed.Draws(s.Definition, s.Definition.Draws(), x.Parameters)
+	if err != nil {
+		return nil, &Shortage{Experiment: x.ID, Why: err.Error()}
+	}
+	return parts(s, needs, x.ID, x.ID, of)
 }
 
 // draws are the draws of a command for some experiments: so much of each stock for each of them.
@@ -43,11 +48,17 @@ func draws(
 func drawn(
 	s *campaign.State, uses map[string]definition.Draw, subject string, experiments []string, of LabStocks,
 ) (drawn []events.Drawn, short *Shortage) {
-	who := events.ExperimentList(experiments)
 	needs, short := draws(s, uses, experiments)
 	if short != nil {
 		return nil, short
 	}
+	return parts(s, needs, subject, events.ExperimentList(experiments), of)
+}
+
+// parts are those that satisfy draws, for a command whose shortage is of who.
+func parts(
+	s *campaign.State, needs []computed.Draw, subject, who string, of LabStocks,
+) (drawn []events.Drawn, short *Shortage) {
 	for _, d := range needs {
 		if lab := s.Definition.Stocks[d.Stock].Lab; lab != "" {
 			part, short := of.part(subject, who, d, lab)
