@@ -26,11 +26,17 @@ func Dispatched(s *campaign.State, step Dispatch, to instruments.Description, of
 		}
 	}
 	next := step.Due
-	parts, _ := drawn(s, s.Batch(next.Batch).Stage(next.Stage).Draws, subject, next.Experiments, of) // see nextAct
+	parts, _ := DrawnByAct(s, *next, of) // see nextAct
 	return &events.ActDispatched{
 		Act: subject, Batch: next.Batch, Stage: next.Stage, Experiments: next.Experiments,
 		Command: command, Instrument: to.Name, Identity: to.Identity, Drawn: parts,
 	}
+}
+
+// DrawnByAct is [Drawn] of the next act.
+func DrawnByAct(s *campaign.State, next Due, of LabStocks) ([]events.Drawn, *Shortage) {
+	subject := events.ActID(len(s.Acts) + 1)
+	return drawn(s, s.Batch(next.Batch).Stage(next.Stage).Draws, subject, next.Experiments, of)
 }
 
 // Recovered is a command whose fate its instrument has told to a process that had not sent it.
