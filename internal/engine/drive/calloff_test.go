@@ -291,11 +291,11 @@ func attend(
 	t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument, with ...func(*drive.Runner),
 ) *attended {
 	t.Helper()
-	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t))
+	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t), with...)
 }
 
 // attendTo is [attend] for a runner that has been started.
-func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner) *attended {
+func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner, with ...func(*drive.Runner)) *attended {
 	t.Helper()
 	r.Now = func() time.Time { // the bubble's clock begins in 2000
 		return study.Epoch.Add(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
