@@ -117,4 +117,6 @@ var Lab = NewVocabulary(
 	RowOf[DeviceAwaited](KindDeviceAwaited, 1),
 	RowOf[DeviceTaken](KindDeviceTaken, 1),
 	RowOf[DeviceFreed](KindDeviceFreed, 1),
+	RowOf[StockTaken](KindStockTaken, 1),
+	RowOf[LabStockCounted](KindStockCounted, 1),
 )

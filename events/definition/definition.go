@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -135,6 +136,17 @@ func (c *Campaign) Steps() map[string]float64 {
 
 // Draws says how much each command to the instrument uses up, by stock: see [Instrument.Draws].
 func (c *Campaign) Draws() map[string]Draw { return c.Instrument.Draws }
+
+// LabStocks are the names of the stocks of the lab that the campaign draws from, in order.
+func (c *Campaign) LabStocks() (names []string) {
+	for _, stock := range c.Stocks {
+		if stock.Lab != "" {
+			names = append(names, stock.Lab)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
 
 // Parameter is one thing that may be varied: continuous (min and max), discrete
 // numeric (values) or categorical (categories).

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Stock is something that commands to the instrument use up. Exactly one of Labels
-// and Amount is set.
+// Stock is something that commands to the instrument use up. Exactly one of Labels,
+// Amount and Lab is set.
 type Stock struct {
 	// Labels are handed out one by one, in this order, each once and never again: the tips of a
 	// rack, the wells of a plate, vials. Names and ranges, separated by commas: "A1-H12" is a
@@ -19,6 +19,8 @@ type Stock struct {
 	Labels string `json:"labels,omitempty"`
 	// Amount is how much there is at first, with its unit: "2000 mL".
 	Amount string `json:"amount,omitempty"`
+	// Lab is the name of a stock of the lab, which campaigns share: lab.yaml says what there is.
+	Lab string `json:"lab,omitempty"`
 	// Low is the rest from which on people are told that it comes to an end: a number of labels, or
 	// an amount in the stock's unit. Default: a fifth of what there is at first.
 	Low *float64 `json:"low,omitempty" jsonschema:"minimum=0"`
@@ -155,11 +157,12 @@ func (d *Draw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Uses reads what a draw uses up of the stock: so many labels, or a formula with its unit.
+// Uses reads what a draw uses up of the stock: so many labels, or a formula with its unit. That of a
+// stock of the lab says itself which of the two it is.
 func (s Stock) Uses(of Draw) (count int, formula, unit string, err error) {
 	draw := strings.TrimSpace(string(of))
-	if s.Labels != "" {
-		count, err = strconv.Atoi(draw)
+	count, err = strconv.Atoi(draw)
+	if s.Labels != "" || s.Lab != "" && err == nil {
 		if err != nil || count < 1 {
 			err = fmt.Errorf("%q is not a number of labels", draw)
 		}

@@ -54,6 +54,8 @@ type Audit struct {
 	Since []Since `json:"since,omitempty"`
 	// Lab is set for the log of a lab, which contains no decisions to be made again.
 	Lab bool `json:"lab,omitempty"`
+	// Takes counts the events by which campaigns took something from the lab's stocks.
+	Takes int `json:"takes,omitempty"`
 	// Comparison is "exact" if everything was compared bit for bit, and "tolerance" if some of it
 	// comes from another build.
 	Comparison string   `json:"comparison"`
@@ -109,6 +111,9 @@ type Options struct {
 	// Programs, if set, asks programs that declare themselves deterministic again. It starts the
 	// programs that the log names: use it only for a trusted log.
 	Programs decisions.Programs
+	// Draws, if set, collects the draws of campaigns from stocks of the lab, and is compared with the
+	// takes in the lab's log.
+	Draws *Draws
 	// Except names builds, by their revision or version, whose decisions are
 	// left out.
 	Except []string
@@ -131,8 +136,11 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 	if err = r.compare(ctx, log, o.Since); err != nil {
 		return nil, err
 	}
-	if r.Lab, err = isLab(ctx, log); err != nil || r.Lab {
+	if r.Lab, err = isLab(ctx, log); err != nil {
 		return r, err
+	}
+	if r.Lab {
+		return r, r.lab(ctx, log, o.Draws)
 	}
 	if o.Files != nil {
 		if r.Attached, err = checkFiles(ctx, log, o.Files, o.Campaign); err != nil {
@@ -149,6 +157,11 @@ func Run(ctx context.Context, log events.Store, o Options) (*Audit, error) {
 		}
 		if err := r.campaign(ctx, log, name, o); err != nil {
 			return nil, err
+		}
+		if o.Draws != nil {
+			if err := o.Draws.collect(ctx, log, name); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if o.Campaign != "" && len(r.Campaigns) == 0 {

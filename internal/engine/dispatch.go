@@ -17,20 +17,26 @@ func Named(s *campaign.State, step Dispatch) (subject, command string) {
 }
 
 // Dispatched is the event by which a command is handed to an instrument, with what it uses up.
-func Dispatched(s *campaign.State, step Dispatch, to instruments.Description) events.Payload {
+func Dispatched(s *campaign.State, step Dispatch, to instruments.Description, of LabStocks) events.Payload {
 	subject, command := Named(s, step)
 	if step.Due == nil {
-		parts, _ := Drawn(s, s.Experiment(subject)) // see Short
+		parts, _ := Drawn(s, s.Experiment(subject), of) // see Short
 		return &events.ExperimentDispatched{
 			Experiment: subject, Command: command, Instrument: to.Name, Identity: to.Identity, Drawn: parts,
 		}
 	}
 	next := step.Due
-	parts, _ := drawn(s, s.Batch(next.Batch).Stage(next.Stage).Draws, next.Experiments) // see nextAct
+	parts, _ := DrawnByAct(s, *next, of) // see nextAct
 	return &events.ActDispatched{
 		Act: subject, Batch: next.Batch, Stage: next.Stage, Experiments: next.Experiments,
 		Command: command, Instrument: to.Name, Identity: to.Identity, Drawn: parts,
 	}
+}
+
+// DrawnByAct is [Drawn] of the next act.
+func DrawnByAct(s *campaign.State, next Due, of LabStocks) ([]events.Drawn, *Shortage) {
+	subject := events.ActID(len(s.Acts) + 1)
+	return drawn(s, s.Batch(next.Batch).Stage(next.Stage).Draws, subject, next.Experiments, of)
 }
 
 // Recovered is a command whose fate its instrument has told to a process that had not sent it.

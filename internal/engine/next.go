@@ -52,6 +52,8 @@ type World struct {
 	// Prompted is the expert who is being asked for examples, empty where
 	// no one is.
 	Prompted string
+	// LabStocks are the stocks of the lab.
+	LabStocks LabStocks
 }
 
 // Resource is what a process knows of an instrument at one moment.
@@ -500,6 +502,9 @@ func nextDispatch(c Now) (Step, error) {
 		return Queue{Subject: x.ID}, nil
 	case r.Ticket.Place == Waiting:
 		return nil, nil
+	}
+	if step := take(c, c.Definition.Draws(), x.ID, []string{x.ID}); step != nil {
+		return step, nil
 	}
 	return Dispatch{Experiment: x.ID}, nil
 }

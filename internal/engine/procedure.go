@@ -311,7 +311,8 @@ func nextAct(c Now, next Due) Step {
 		working++
 	}
 	stage := c.Batch(next.Batch).Stage(next.Stage)
-	_, short := drawn(c.State, stage.Draws, next.Experiments)
+	subject := events.ActID(len(c.Acts) + 1)
+	_, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks)
 	if short != nil || actRests(c, next.Resource).After(c.Now) || r.Lost != "" {
 		return nil
 	}
@@ -323,9 +324,12 @@ func nextAct(c Now, next Due) Step {
 	case working >= r.Capacity:
 		return nil
 	case r.Ticket.Place == Unqueued:
-		return Queue{Resource: next.Resource, Subject: events.ActID(len(c.Acts) + 1)}
+		return Queue{Resource: next.Resource, Subject: subject}
 	case r.Ticket.Place == Waiting:
 		return nil
+	}
+	if step := take(c, stage.Draws, subject, next.Experiments); step != nil {
+		return step
 	}
 	return Dispatch{Due: &next}
 }
@@ -479,7 +483,10 @@ func awaitedOf(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy
 	}
 	for _, next := range due(c, b, c.Now) {
 		stage := b.Stage(next.Stage)
-		if _, short := drawn(c.State, stage.Draws, next.Experiments); short != nil {
+		subject := events.ActID(len(c.Acts) + 1)
+		if _, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks); short != nil && short.Fault {
+			return "the lab's stocks: " + short.String(), nil
+		} else if short != nil {
 			return "a person: " + short.String(), []problem.Remedy{short.Remedy()}
 		}
 		if rests := actRests(c, next.Resource); rests.After(c.Now) {

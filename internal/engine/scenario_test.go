@@ -20,6 +20,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/tests/must"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // The scripts under testdata/scenarios say, rule by rule, what the core does: after a
@@ -41,11 +42,12 @@ import (
 //	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
 //	    is a line too: what follows happened five minutes after the campaign was defined.
 //
-//	next [at=5m] [recovering] [undescribed] [calling] [ticket=unqueued|waiting|held]
+//	next [at=5m] [recovering] [undescribed] [calling] [ticket=unqueued|waiting|held] [left=2 [taken=2] [fault]]
 //	    The next step, at that time or when the last event happened; calling where the
 //	    instrument is being called about all that is called off. Nothing is done, but
 //	    measurements that are to be judged first are. With a ticket the instrument is one
-//	    that campaigns share.
+//	    that campaigns share. With left so many tips are on the rack of the lab, and so many
+//	    were taken for e1; with fault the lab's log cannot be read.
 //
 //	run [at=5m]
 //	    Does one step after the other, as far as that needs neither an instrument nor an
@@ -313,6 +315,17 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 		only.Ticket.Behind = "lfp"
 	}
 	world.Resources = engine.Only(only)
+	if d.HasArg("left") {
+		var left, taken int
+		d.ScanArgs(t, "left", &left)
+		d.MaybeScanArgs(t, "taken", &taken)
+		rack := must.Get(definition.ParseLabels("A1-H1"))(t)
+		world.LabStocks.Left = map[string]campaign.Stock{"rack": {Name: "rack", Labels: rack[8-left:]}}
+		world.LabStocks.Taken = map[string][]events.Drawn{"e1": {{Stock: "tips", Labels: rack[:taken]}}}
+		if d.HasArg("fault") {
+			world.LabStocks.Fault = "the disk is full"
+		}
+	}
 	return world
 }
 
@@ -446,6 +459,8 @@ func inWords(t *testing.T, step engine.Step) string {
 		return "queue for " + step.Subject
 	case engine.Unqueue:
 		return "give the ticket back"
+	case engine.Take:
+		return fmt.Sprintf("take for %s: %d of %s", step.Subject, step.Parts[0].Labels, step.Parts[0].Stock)
 	case engine.Dispatch:
 		return "dispatch " + step.Experiment
 	case engine.Ask:

@@ -19,36 +19,60 @@ import (
 // has looked says what there is (Count).
 
 // Drawn are the parts of stocks that the command of an experiment uses up; a [Shortage] names the one
-// that does not suffice.
-func Drawn(s *campaign.State, x *campaign.Experiment) (parts []events.Drawn, short *Shortage) {
-	return drawn(s, s.Definition.Draws(), []string{x.ID})
+// that does not suffice. Those of stocks of the lab were taken before, or are left out.
+func Drawn(s *campaign.State, x *campaign.Experiment, of LabStocks) (drawn []events.Drawn, short *Shortage) {
+	// The experiment may be of a reader whose state has none: messages fold the stocks alone.
+	needs, err := computed.Draws(s.Definition, s.Definition.Draws(), x.Parameters)
+	if err != nil {
+		return nil, &Shortage{Experiment: x.ID, Why: err.Error()}
+	}
+	return parts(s, needs, x.ID, x.ID, of)
 }
 
-// drawn are the parts of stocks that a command for some experiments uses up: so much of each for each
-// of them.
-func drawn(
+// draws are the draws of a command for some experiments: so much of each stock for each of them.
+func draws(
 	s *campaign.State, uses map[string]definition.Draw, experiments []string,
-) (drawn []events.Drawn, short *Shortage) {
-	who := events.ExperimentList(experiments)
-	var draws []computed.Draw
+) (draws []computed.Draw, short *Shortage) {
 	for _, id := range experiments {
 		own, err := computed.Draws(s.Definition, uses, s.Experiment(id).Parameters)
 		if err != nil {
-			return nil, &Shortage{Experiment: who, Why: err.Error()}
+			return nil, &Shortage{Experiment: events.ExperimentList(experiments), Why: err.Error()}
 		}
 		draws = computed.Sum(draws, own)
 	}
-	for _, d := range draws {
+	return draws, nil
+}
+
+// drawn are the parts of stocks that the command of an experiment or an act uses up, for some
+// experiments.
+func drawn(
+	s *campaign.State, uses map[string]definition.Draw, subject string, experiments []string, of LabStocks,
+) (drawn []events.Drawn, short *Shortage) {
+	needs, short := draws(s, uses, experiments)
+	if short != nil {
+		return nil, short
+	}
+	return parts(s, needs, subject, events.ExperimentList(experiments), of)
+}
+
+// parts are those that satisfy draws, for a command whose shortage is of who.
+func parts(
+	s *campaign.State, needs []computed.Draw, subject, who string, of LabStocks,
+) (drawn []events.Drawn, short *Shortage) {
+	for _, d := range needs {
+		if lab := s.Definition.Stocks[d.Stock].Lab; lab != "" {
+			part, short := of.part(subject, who, d, lab)
+			if short != nil {
+				return nil, short
+			}
+			if part != nil {
+				drawn = append(drawn, *part)
+			}
+			continue
+		}
 		stock := s.Stock(d.Stock)
-		short := &Shortage{Experiment: who, Stock: d.Stock}
-		switch {
-		case d.Unit == "" && d.Labels > len(stock.Labels):
-			short.Why = fmt.Sprintf("it needs %d of %s, and %s", d.Labels, d.Stock, LeftOf(stock))
-			return nil, short
-		case d.Unit != "" && d.Amount > stock.Amount:
-			amount := format.SettingIn(d.Amount, d.Unit)
-			short.Why = fmt.Sprintf("it needs %s of %s, and %s", amount, d.Stock, LeftOf(stock))
-			return nil, short
+		if why := Lacks(stock, d); why != "" {
+			return nil, &Shortage{Experiment: who, Stock: d.Stock, Why: why}
 		}
 		one := events.Drawn{Stock: d.Stock, Amount: d.Amount, Unit: d.Unit}
 		if d.Labels > 0 {
@@ -57,6 +81,17 @@ func drawn(
 		drawn = append(drawn, one)
 	}
 	return drawn, nil
+}
+
+// Lacks says why a stock does not suffice for a draw, or "".
+func Lacks(stock *campaign.Stock, d computed.Draw) string {
+	switch {
+	case d.Unit == "" && d.Labels > len(stock.Labels):
+		return fmt.Sprintf("it needs %d of %s, and %s", d.Labels, d.Stock, LeftOf(stock))
+	case d.Unit != "" && d.Amount > stock.Amount:
+		return fmt.Sprintf("it needs %s of %s, and %s", format.SettingIn(d.Amount, d.Unit), d.Stock, LeftOf(stock))
+	}
+	return ""
 }
 
 // LeftOf puts the rest of a stock into words.
@@ -75,8 +110,11 @@ func LeftOf(s *campaign.Stock) string {
 // Shortage is that a stock does not suffice for an experiment.
 type Shortage struct {
 	Experiment string
-	// Stock is empty where it cannot be worked out how much the experiment uses up.
-	Stock string
+	// Stock is empty where it cannot be worked out how much the experiment uses up. Lab is its name in
+	// the lab, where it is one of the lab.
+	Stock, Lab string
+	// Fault is set where nothing can be taken from the lab's stocks for now. It is tried again.
+	Fault bool
 	// Why gives its need and the rest.
 	Why string
 }
@@ -89,6 +127,9 @@ func (s *Shortage) Remedy() problem.Remedy {
 	if s.Stock == "" {
 		return problem.Remedy{Text: "correct instrument.draws", Action: problem.Amend}
 	}
+	if s.Lab != "" {
+		return problem.Remedy{Text: "refill it, and count it", Action: problem.CountLab, Subject: s.Lab}
+	}
 	return problem.Remedy{Text: "refill it, and count it", Action: problem.Count, Subject: s.Stock}
 }
 
@@ -100,7 +141,7 @@ func Short(c Now) *Shortage {
 	if x == nil || c.Definition.Draws() == nil || c.Eager || heldBack(c.State, x) {
 		return nil
 	}
-	_, short := Drawn(c.State, x)
+	_, short := Drawn(c.State, x, c.LabStocks)
 	return short
 }
 
@@ -113,6 +154,9 @@ func nextStock(c Now) (Step, error) {
 	short := Short(c)
 	if short == nil {
 		return nil, nil
+	}
+	if short.Fault {
+		return Wait{For: "the lab's stocks: " + short.String(), Until: Deadline(c)}, nil
 	}
 	return Wait{
 		For:      "a person: " + short.String(),
@@ -134,8 +178,10 @@ type Count struct {
 // none is the word for an empty stock of labels.
 const none = "none"
 
-// check returns an error where it does not say how much there is.
-func (n *Count) check() error {
+func (n *Count) check() error { return n.Check() }
+
+// Check returns an error where it does not say how much there is.
+func (n *Count) Check() error {
 	if (n.Labels == "") == (n.Amount == "") {
 		return invalid("a count gives the labels that are there, or the amount").
 			With(problem.Remedy{
@@ -149,9 +195,22 @@ func (n *Count) check() error {
 // counted at the bench, whether or not the campaign runs.
 func (n *Count) record(c Now, _ *Request) ([]events.Payload, error) {
 	stock := c.Stock(n.Stock)
+	if lab := c.Definition.Stocks[n.Stock].Lab; lab != "" {
+		return nil, notPossible("%s is the stock %s of the lab, which campaigns share", n.Stock, lab).
+			With(problem.Remedy{Text: "count it there", Action: problem.CountLab, Subject: lab})
+	}
 	if stock == nil {
 		return nil, notFound(n.Stock, "stock %q is not declared: %s", n.Stock, stocksOf(c.State))
 	}
+	counted, err := n.Of(stock)
+	if err != nil {
+		return nil, err
+	}
+	return []events.Payload{counted}, nil
+}
+
+// Of returns the event that it makes for a stock.
+func (n *Count) Of(stock *campaign.Stock) (*events.StockCounted, error) {
 	counted := &events.StockCounted{Stock: n.Stock, Lot: strings.TrimSpace(n.Lot), Reason: n.Reason}
 	switch {
 	case stock.Unit == "" && n.Labels == "":
@@ -177,7 +236,7 @@ func (n *Count) record(c Now, _ *Request) ([]events.Payload, error) {
 		}
 		counted.Labels = labels
 	}
-	return []events.Payload{counted}, nil
+	return counted, nil
 }
 
 // stocksOf lists the stocks of a campaign, for a message.

@@ -583,6 +583,11 @@ func (c *cluster) hear(e events.Event) {
 		c.lab.devices.Hear(e.Sequence)
 		return
 	}
+	if e.Campaign == events.StocksStream {
+		c.lab.stocks.Hear()
+		c.lab.announce()
+		return
+	}
 	if name, ok := events.StoreOfStream(e.Campaign); ok {
 		c.lab.mu.Lock()
 		s := c.lab.stores[c.address(name)]

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/lab/stocks"
 )
 
 // review frees the tickets that a campaign without a driver has left in the queue of the lab's
@@ -81,6 +83,10 @@ type ownDevices struct {
 	queue    *devices.Queue
 	database string
 	options  LocalOptions
+
+	stocks    *stocks.Stocks // nil until a campaign draws from them
+	stop      context.CancelFunc
+	following sync.WaitGroup
 }
 
 // queue returns the queue of the lab's devices to a campaign of the store; nil without a lab's
@@ -132,6 +138,10 @@ func (o *ownDevices) close() error {
 	if o == nil {
 		return nil
 	}
+	if o.stop != nil {
+		o.stop()
+	}
+	o.following.Wait()
 	o.queue.Close()
 	return o.log.Close()
 }

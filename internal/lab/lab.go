@@ -49,6 +49,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/equip"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
+	"github.com/campaignd/campaignd/internal/lab/stocks"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -88,6 +89,9 @@ type Options struct {
 	// process holds: their logs keep no offsets ([bus.Bus.Keeps]). Open waits
 	// until it has called caught, or returned.
 	Reads func(ctx context.Context, store string, b *bus.Bus, caught func())
+	// ReadsOwn, if set, reads the lab's own log like Reads, under the name [lablog.Name]. Open does not
+	// wait for it.
+	ReadsOwn func(ctx context.Context, store string, b *bus.Bus, caught func())
 	// Forwards, if set, reads like Reads, and keeps the offsets up to which it has
 	// read with the log. In a lab in a database one process at a time does.
 	Forwards func(ctx context.Context, store string, b *bus.Bus)
@@ -115,6 +119,7 @@ type Lab struct {
 	own     *lablog.Log
 	filings *filings       // of that log
 	devices *devices.Queue // in that log
+	stocks  *stocks.Stocks // in that log
 	worker  string         // a random word for this process, in that log
 	past    view.Past      // campaigns as they were, for readers
 
@@ -162,6 +167,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	}
 	l.filings = &filings{own: l.own}
 	l.devices = devices.New(l.own, devices.Options{Review: l.review})
+	l.stocks = stocks.New(l.own, DeclaredIn(o.Registry, o.Folder))
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.custodian.join(ctx); err != nil {
 		l.Close()
@@ -175,6 +181,9 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	}
 	l.wg.Go(l.custodian.run)
 	l.wg.Go(l.unload)
+	if o.ReadsOwn != nil {
+		l.wg.Go(l.readOwn)
+	}
 	l.wg.Go(func() {
 		WatchClock(l.ctx, func(text string) {
 			l.options.Log("%s", text)

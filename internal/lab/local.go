@@ -21,6 +21,7 @@ import (
 	"github.com/campaignd/campaignd/internal/ground/telemetry"
 	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/equip"
+	"github.com/campaignd/campaignd/internal/lab/stocks"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -39,6 +40,8 @@ type LocalOptions struct {
 	// Devices is the queue of the lab's devices to the store. Where it is nil, and the store is in
 	// a database, the lab's log there is opened; a folder's has none but with its server.
 	Devices *devices.Store
+	// Stocks are those of the lab to the store, likewise.
+	Stocks *stocks.Store
 	// Remark, if set, takes messages about a campaign for a person that are in no event. It may
 	// be called by several goroutines.
 	Remark func(campaign, text string)

@@ -321,6 +321,7 @@ func (s *member) localOptions() LocalOptions {
 		Slots:    s.lab.slots,
 		Open:     s.lab.options.open,
 		Devices:  s.lab.devices.Store(s.lab.relative(s.path)),
+		Stocks:   s.lab.stocks.Store(s.lab.relative(s.path)),
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	}
 }

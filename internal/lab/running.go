@@ -98,6 +98,11 @@ func (h *Local) Start(
 		return nil, err
 	}
 	state := c.runner.Core().State()
+	c.runner.Stocks, err = h.stocksOf(state, equipment.Folder())
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
 	c.meter = h.metrics.begin(view.CampaignOf(c.runner.Core(), view.Shown{}, ""))
 	c.runner.Meter = c.meter
 	c.watch(ctx, state)

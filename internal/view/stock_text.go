@@ -31,36 +31,44 @@ type StockStatus struct {
 // StockStatuses are those of the stocks of a campaign.
 func StockStatuses(stocks []campaign.Stock) (all []StockStatus) {
 	for i := range stocks {
-		s := &stocks[i]
-		status := StockStatus{
-			Name: s.Name, Left: s.Left(), Full: s.Full, Unit: s.Unit, Low: s.Low, ComesToAnEnd: s.ComesToAnEnd(),
-			CountedAt: s.CountedAt, CountedBy: s.CountedBy, Lot: s.Lot,
-		}
-		if len(s.Labels) > 0 {
-			status.Next = s.Labels[0]
-		}
-		all = append(all, status)
+		all = append(all, stockStatus(&stocks[i]))
 	}
 	return all
 }
 
+func stockStatus(s *campaign.Stock) StockStatus {
+	status := StockStatus{
+		Name: s.Name, Left: s.Left(), Full: s.Full, Unit: s.Unit, Low: s.Low, ComesToAnEnd: s.ComesToAnEnd(),
+		CountedAt: s.CountedAt, CountedBy: s.CountedBy, Lot: s.Lot,
+	}
+	if len(s.Labels) > 0 {
+		status.Next = s.Labels[0]
+	}
+	return status
+}
+
 // StockText puts the rest of a stock into words: "tips: 47 of 96 left, D6 next".
-func StockText(s *campaign.Stock) string {
-	text := s.Name + ": " + LeftText(s)
+func StockText(s *campaign.Stock) string { return stockStatus(s).Words() }
+
+// LeftText puts the rest into words without the stock's name: "47 of 96 left, D6 next".
+func LeftText(s *campaign.Stock) string { return stockStatus(s).left() }
+
+// Words puts the rest into words: "tips: 47 of 96 left, D6 next".
+func (s StockStatus) Words() string {
+	text := s.Name + ": " + s.left()
 	if s.Lot != "" {
 		text += " (lot " + s.Lot + ")"
 	}
-	if s.ComesToAnEnd() && s.Left() > 0 {
+	if s.ComesToAnEnd && s.Left > 0 {
 		text += "; it comes to an end"
 	}
 	return text
 }
 
-// LeftText puts the rest into words without the stock's name: "47 of 96 left, D6 next".
-func LeftText(s *campaign.Stock) string {
-	text := fmt.Sprintf("%s of %s left", format.Rounded(s.Left(), 5), format.WithUnit(format.Rounded(s.Full, 5), s.Unit))
-	if len(s.Labels) > 0 {
-		text += ", " + s.Labels[0] + " next"
+func (s StockStatus) left() string {
+	text := fmt.Sprintf("%s of %s left", format.Rounded(s.Left, 5), format.WithUnit(format.Rounded(s.Full, 5), s.Unit))
+	if s.Next != "" {
+		text += ", " + s.Next + " next"
 	}
 	return text
 }
@@ -68,7 +76,7 @@ func LeftText(s *campaign.Stock) string {
 // ShortText says why an experiment cannot be begun: "e5 cannot be begun: it needs 2 of tips, and 1 is left".
 // It is empty where the stocks suffice.
 func ShortText(s *campaign.State, x *campaign.Experiment) string {
-	if _, short := engine.Drawn(s, x); short != nil {
+	if _, short := engine.Drawn(s, x, engine.LabStocks{}); short != nil {
 		return short.String()
 	}
 	return ""

@@ -54,6 +54,9 @@ func (s *State) stockUp(before, now *definition.Campaign) {
 	stocks := make([]Stock, 0, len(now.Stocks))
 	for _, name := range slices.Sorted(maps.Keys(now.Stocks)) {
 		declared := now.Stocks[name]
+		if declared.Lab != "" {
+			continue // the lab's log has it
+		}
 		if known := s.Stock(name); known != nil && declared.Labels == before.Stocks[name].Labels &&
 			declared.Amount == before.Stocks[name].Amount {
 			kept := *known
@@ -61,15 +64,16 @@ func (s *State) stockUp(before, now *definition.Campaign) {
 			stocks = append(stocks, kept)
 			continue
 		}
-		stocks = append(stocks, full(name, declared))
+		stocks = append(stocks, FullStock(name, declared))
 	}
 	if s.Stocks = stocks; len(stocks) == 0 {
 		s.Stocks = nil
 	}
 }
 
-// full is a stock that nothing was taken from. A definition was checked before it was recorded.
-func full(name string, declared definition.Stock) Stock {
+// FullStock is a stock of labels or an amount that nothing was taken from. A declaration was checked
+// where its file was read.
+func FullStock(name string, declared definition.Stock) Stock {
 	s := Stock{Name: name}
 	if declared.Labels != "" {
 		s.Labels, _ = definition.ParseLabels(declared.Labels)
@@ -109,7 +113,8 @@ func counted(s *State, e events.Event, p *events.StockCounted) (problem string) 
 }
 
 // drawable reports why something cannot be drawn from the stocks, or "": labels are handed out in
-// their order, and never twice.
+// their order, and never twice. Of a stock of the lab other campaigns may have had some, and a
+// person may have counted it: only the lab's log knows which ones are next.
 func drawable(s *State, drawn []events.Drawn) (problem string) {
 	last := ""
 	for _, d := range drawn {
@@ -117,6 +122,10 @@ func drawable(s *State, drawn []events.Drawn) (problem string) {
 		switch {
 		case d.Stock <= last:
 			return fmt.Sprintf("it draws from %s twice, or not in the order of names", d.Stock)
+		case s.Definition.Stocks[d.Stock].Lab != "":
+			if problem := misshapen(s.Definition, d); problem != "" {
+				return problem
+			}
 		case stock == nil:
 			return fmt.Sprintf("it draws from %q, which the campaign does not have", d.Stock)
 		case stock.Unit != d.Unit:
@@ -132,6 +141,20 @@ func drawable(s *State, drawn []events.Drawn) (problem string) {
 	return ""
 }
 
+// misshapen reports why a part of a stock of the lab is not one that the definition draws.
+func misshapen(def *definition.Campaign, d events.Drawn) (problem string) {
+	_, _, unit, err := def.Stocks[d.Stock].Uses(def.Draws()[d.Stock]) // a stage may draw it instead
+	distinct := slices.Compact(slices.Sorted(slices.Values(d.Labels)))
+	switch {
+	case err == nil && d.Unit != unit:
+		return fmt.Sprintf("it draws %q from %s, which is in %q", d.Unit, d.Stock, unit)
+	case d.Unit == "" && (len(distinct) == 0 || len(distinct) < len(d.Labels) || d.Amount != 0),
+		d.Unit != "" && (!(d.Amount > 0) || d.Labels != nil):
+		return fmt.Sprintf("it draws %v, %g %s from %s", d.Labels, d.Amount, d.Unit, d.Stock)
+	}
+	return ""
+}
+
 // nextAre reports whether labels are the next ones of the stock.
 func (s *Stock) nextAre(labels []string) bool {
 	return len(labels) <= len(s.Labels) && slices.Equal(labels, s.Labels[:len(labels)])
@@ -141,6 +164,9 @@ func (s *Stock) nextAre(labels []string) bool {
 func use(s *State, drawn []events.Drawn) {
 	for _, d := range drawn {
 		stock := s.Stock(d.Stock)
+		if stock == nil {
+			continue // the lab's
+		}
 		stock.Labels = stock.Labels[len(d.Labels):]
 		stock.Amount -= d.Amount
 	}

@@ -1,6 +1,7 @@
 package instrumenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,7 +23,8 @@ func (s *Session) draw(point definition.Point) (drawn []events.Drawn) {
 	}
 	for _, d := range draws {
 		one := events.Drawn{Stock: d.Stock, Amount: d.Amount, Unit: d.Unit}
-		all, _ := definition.ParseLabels(def.Stocks[d.Stock].Labels) // an amount has none
+		// Which labels a stock of the lab has is not the campaign's to know.
+		all, _ := definition.ParseLabels(cmp.Or(def.Stocks[d.Stock].Labels, "A1-H12"))
 		if s.used == nil {
 			s.used = make(map[string]int)
 		}
@@ -114,7 +116,7 @@ func usedOf(act Act, stock string) (labels []string, there bool, err error) {
 // exampleOf is a line of the record that says what was used.
 func exampleOf(def definition.Campaign) string {
 	for _, name := range slices.Sorted(maps.Keys(def.Stocks)) {
-		if def.Stocks[name].Labels != "" {
+		if _, unit, _, _ := def.Stocks[name].Uses(def.Draws()[name]); unit == "" {
 			return fmt.Sprintf(`ID begin {%q: ["A1"]}`, name)
 		}
 	}

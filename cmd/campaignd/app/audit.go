@@ -66,6 +66,7 @@ type auditing struct {
 	*call
 	since, keys, except []string
 	files, programs     bool
+	draws               *attest.Draws // of a folder
 }
 
 func (a *auditing) run(args []string) error {
@@ -137,6 +138,7 @@ func (a *auditing) audit(t target, since []attest.Earlier) (*audited, error) {
 		Campaign: t.campaign,
 		Since:    since,
 		Except:   a.except,
+		Draws:    a.draws,
 	}
 	if a.files {
 		opened, err := store.OpenFiles(t.store)
@@ -192,6 +194,12 @@ func (r *audited) print(a *app) {
 	}
 	if r.Lab {
 		a.printf("It is a lab's log: there is no decision and no fit in it to be made again.\n")
+		if r.Takes > 0 && len(r.Mismatches) == 0 {
+			a.printf("Of %s from stocks of the lab none took what another had.\n", format.Count(r.Takes, "take"))
+		}
+		for _, m := range r.Mismatches {
+			a.printf("  MISMATCH in %s, %s: %s\n", m.Campaign, m.Subject, m.Problem)
+		}
 	} else {
 		r.printRepeated(a)
 	}

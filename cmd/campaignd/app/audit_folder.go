@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
@@ -56,6 +57,7 @@ func (a *auditing) auditFolder(folder string, stores []string) error {
 	if a.campaign != "" {
 		return badInput("%s holds several stores: name the one with the campaign %s", folder, a.campaign)
 	}
+	a.draws = new(attest.Draws)
 	all := folderAudited{Folder: folder, Passed: true}
 	for i, store := range stores {
 		report, err := a.audit(target{store: store}, nil)

@@ -1,11 +1,13 @@
 package app
 
 import (
+	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
@@ -54,6 +56,7 @@ var verbs = map[problem.Action]struct {
 	problem.Tell:          {name: "tell", subject: "--parameters COMPOSITION", after: "VALUE"},
 	problem.Allow:         {name: "allow", subject: "EXCLUSION"},
 	problem.Count:         {name: "stock", subject: "STOCK", after: "WHAT"},
+	problem.CountLab:      {name: "stock --lab", subject: "STOCK", after: "WHAT"},
 	problem.Export:        {name: "export"},
 	problem.Explain:       {name: "explain", subject: "DECISION"},
 	problem.Diagnose:      {name: "diagnose"},
@@ -129,6 +132,18 @@ func (c commands) words(r problem.Remedy) []string {
 			verb.after = subjectOr(strings.Join(r.Ways, "|"), verb.after)
 		}
 		return append(line, verb.after)
+	}
+	if r.Action == problem.CountLab {
+		line := []string{"campaignd", verb.name}
+		switch database, _, err := store.Split(c.store); {
+		case c.server != "":
+			line = append(line, "--server", shellArg(c.server))
+		case c.store != "" && store.InDatabase(c.store) && err == nil:
+			line = append(line, shellArg(database))
+		case c.store != "" && filepath.Dir(c.store) != ".":
+			line = append(line, shellArg(filepath.Dir(c.store)))
+		}
+		return append(line, shellArg(subjectOr(r.Subject, verb.subject)), verb.after)
 	}
 	words := []string{subjectOr(r.Subject, verb.subject)}
 	switch {

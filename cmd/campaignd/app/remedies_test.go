@@ -83,6 +83,7 @@ func TestRemediesAreCommands(t *testing.T) {
 		problem.Confirm:       {problem.Remedy{}, ""},
 		problem.Trail:         {problem.Remedy{}, " with `campaignd account trail`"},
 		problem.Count:         {problem.Remedy{Subject: "tips"}, " with `campaignd stock 'my lab.campaign' tips WHAT`"},
+		problem.CountLab:      {problem.Remedy{Subject: "rack"}, " with `campaignd stock --lab rack WHAT`"},
 		problem.AddAccount:    {problem.Remedy{}, " with `campaignd account add NAME --role ROLE`"},
 		problem.ChangeAccount: {problem.Remedy{Subject: "bob"}, " with `campaignd account change bob --answers-as EXPERT`"},
 		problem.Grant: {

@@ -251,6 +251,9 @@ func (r *running) begin(ctx context.Context, seed *uint64) error {
 		return err
 	}
 	def = prepared
+	if err := lab.Alone(&def, r.target.store); err != nil {
+		return err
+	}
 	if r.local == nil {
 		if err := r.openStore(ctx); err != nil {
 			return err

@@ -341,6 +341,7 @@ func (s serving) openLab(
 	options := s.labOptions(s.folder, s.drives)
 	options.Own = people.Lab()
 	options.Reads = notifier.Serve
+	options.ReadsOwn = notifier.Serve
 	options.Forwards = forwarder.Serve
 	if s.store != "" && s.drives.database == "" {
 		options.Stores = []string{s.store}

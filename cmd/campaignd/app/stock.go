@@ -12,12 +12,14 @@ import (
 // the stock.
 var stockCommand = command{
 	name: "stock",
-	args: cobra.RangeArgs(2, 3),
+	args: cobra.RangeArgs(0, 3),
 	new: func(flags *pflag.FlagSet) runner {
 		var r engine.Count
 		flags.StringVar(&r.Lot, "lot", "", "what stands on the package: `LOT`")
 		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
-		return askingOf(2, func(s *campaign.State, args []string) (engine.Request, error) {
+		lab := flags.Bool("lab", false, "the stocks of the lab, which campaigns share; without a stock they are listed")
+		folder := flags.String("folder", ".", "with --lab and a database: the `folder` of lab.yaml")
+		ask := askingOf(2, func(s *campaign.State, args []string) (engine.Request, error) {
 			r.Stock = args[0]
 			if known := s.Stock(r.Stock); known != nil && known.Unit != "" {
 				r.Amount = args[1]
@@ -26,5 +28,14 @@ var stockCommand = command{
 			}
 			return engine.Request{Count: &r}, nil
 		})
+		return func(c *call, args []string) error {
+			switch {
+			case *lab:
+				return (&labStock{call: c, folder: *folder, count: r}).run(args)
+			case len(args) < 2:
+				return badInput("give the stock and what there is of it, as in `campaignd stock tips A1-H12`; `campaignd status` lists them")
+			}
+			return ask(c, args)
+		}
 	},
 }

@@ -48,9 +48,9 @@ func checkActDispatched(a *auditor, _ *identified, p *events.ActDispatched) {
 	if problem := engine.NotDue(c, next); problem != "" {
 		a.mismatch(p.Act, "%s", problem)
 	}
-	again, ok := engine.Dispatched(c.State, engine.Dispatch{Due: &next}, instruments.Description{}).(*events.ActDispatched)
-	if !ok || !reflect.DeepEqual(again.Drawn, p.Drawn) {
-		a.mismatch(p.Act, "it draws %v from the stocks, and by the definition %v", p.Drawn, again.Drawn)
+	drawn, short := engine.DrawnByAct(c.State, next, givenTo(p.Act, p.Drawn))
+	if short != nil || !reflect.DeepEqual(drawn, p.Drawn) {
+		a.mismatch(p.Act, "it draws %v from the stocks, and by the definition %v", p.Drawn, drawn)
 	}
 	a.checkHanded(resource, p.Act, p.Command, p.Instrument, p.Identity)
 }

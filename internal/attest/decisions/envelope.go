@@ -630,15 +630,24 @@ func (a *auditor) checkHanded(resource, subject, command, instrument, identity s
 	a.dispatched[subject] = a.event.Sequence
 }
 
+// givenTo are the stocks of the lab where a command has taken its parts, and nothing else.
+func givenTo(subject string, parts []events.Drawn) engine.LabStocks {
+	return engine.LabStocks{
+		Taken: map[string][]events.Drawn{subject: parts},
+		Left:  map[string]campaign.Stock{}, Fault: "it does not draw its need of the lab's stocks",
+	}
+}
+
 // checkDrawn checks the parts of stocks that a command uses up: as much as the definition has of its
-// composition, and the next labels. That none was handed out before, the fold sees.
+// composition, and the next labels. That none was handed out before, the fold sees; of a stock of the
+// lab, the audit of the lab's log.
 func (a *auditor) checkDrawn(p *events.ExperimentDispatched) {
 	s := a.core.State()
 	x := s.Experiment(p.Experiment)
 	if x == nil {
 		return // the fold says so
 	}
-	drawn, short := engine.Drawn(s, x)
+	drawn, short := engine.Drawn(s, x, givenTo(x.ID, p.Drawn))
 	switch {
 	case short != nil:
 		a.mismatch(p.Experiment, "it was sent though %s", short.Why)

@@ -287,13 +287,15 @@ type attended struct {
 }
 
 // attend runs a campaign, and keeps how it stands for the person.
-func attend(t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument) *attended {
+func attend(
+	t *testing.T, log *memlog.Log, def definition.Campaign, device instruments.Instrument, with ...func(*drive.Runner),
+) *attended {
 	t.Helper()
-	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t))
+	return attendTo(t, log, must.Get(studytest.Runner(t.Context(), log, def, device))(t), with...)
 }
 
 // attendTo is [attend] for a runner that has been started.
-func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner) *attended {
+func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner, with ...func(*drive.Runner)) *attended {
 	t.Helper()
 	r.Now = func() time.Time { // the bubble's clock begins in 2000
 		return study.Epoch.Add(time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)))
@@ -305,6 +307,9 @@ func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner) *attended {
 		defer a.mu.Unlock()
 		a.state = slices.Clone(core.State().Experiments)
 		a.paused = core.State().Status == campaign.Paused
+	}
+	for _, set := range with {
+		set(r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	a.end = cancel

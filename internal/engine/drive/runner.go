@@ -68,6 +68,9 @@ type Runner struct {
 	// resumed. It leases the device to the campaign, or says who has it
 	// already.
 	Lock func(resource string, is instruments.Description) (Lease, error)
+	// Stocks, if set, are those of the lab. Without them, as in a campaign in memory, nothing limits
+	// draws from a stock of the lab.
+	Stocks Stocks
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors
 	// away from pages, requests and answers.
@@ -83,6 +86,7 @@ type Runner struct {
 	timing   timing
 	bench    bench
 	devices  map[string]*device
+	taking   taking
 	couriers couriers
 	// summarized is the revision of the last summary.
 	summarized engine.Revision
@@ -347,7 +351,7 @@ func (r *Runner) world() engine.World {
 	r.timing.look(now, r.core.State())
 	w := engine.World{
 		Now: now, Even: r.timing.even, Ahead: r.timing.ahead,
-		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)),
+		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)), LabStocks: r.labStocks(),
 	}
 	for name, d := range r.devices {
 		w.Resources[name] = d.world()
@@ -409,6 +413,10 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 			return m.apply(ctx, r)
 		case m := <-r.team.urgent:
 			return m.apply(ctx, r)
+		case <-r.taking.wake:
+			r.taking.fault = ""
+			r.taking.wake = nil
+			return nil
 		case <-lease:
 			if r.check(); r.lost() != nil {
 				return nil
@@ -471,6 +479,8 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		r.devices[step.Resource].queue(r.team.awaiting, engine.CommandID(s, step.Subject), r.tell)
 	case engine.Unqueue:
 		r.devices[step.Resource].unqueue()
+	case engine.Take:
+		r.takeStocks(step)
 	case engine.Dispatch:
 		return r.dispatch(ctx, step)
 	case engine.Collect:
@@ -518,9 +528,10 @@ func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 		d.lose(err.Error())
 		return nil
 	}
-	if err := r.append(ctx, "engine", cause, engine.Dispatched(s, step, d.description)); err != nil {
+	if err := r.append(ctx, "engine", cause, engine.Dispatched(s, step, d.description, engine.LabStocks{Taken: r.taking.taken})); err != nil {
 		return err
 	}
+	delete(r.taking.taken, subject)
 	o := s.Order(subject)
 	r.await(o, verdict{fate: instruments.FateNotStarted}, evidenceOf(o.Command, d.description))
 	return nil

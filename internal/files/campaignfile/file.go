@@ -24,6 +24,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
@@ -196,7 +197,7 @@ func define(
 	}
 	said := def
 	def = Complete(reg, def)
-	for _, f := range append(validate(ctx, reg, def), check(def)...) {
+	for _, f := range slices.Concat(validate(ctx, reg, def), check(def), labDraws(&def, refers.stocks)) {
 		if !echoes(f.Path, syntax) {
 			faults = append(faults, placed(root, f, f.Path, false))
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/files/registry"
 	"github.com/campaignd/campaignd/internal/files/yamltree"
@@ -47,7 +48,7 @@ func inFolder(reg registry.Registry, folder string) source {
 	return source{
 		where:  labfile.Name,
 		absent: fmt.Sprintf("there is no %s", path),
-		remedy: "name it there, under instruments: or experts:, or write out here what it stands for",
+		remedy: "name it there, under instruments:, experts: or stocks:, or write out here what it stands for",
 		find: func() (labfile.Named, error) {
 			lab, err := labfile.ReadFolder(reg, folder)
 			if lab == nil {
@@ -77,6 +78,8 @@ type resolved struct {
 	// itself. It is recorded with the campaign.
 	used   labfile.Named
 	faults []formFault
+	// stocks are the lab's declarations of its stocks, by their names in the campaign.
+	stocks map[string]definition.Stock
 }
 
 // resolve writes out the entries that a campaign file takes from the lab:
@@ -85,6 +88,8 @@ type resolved struct {
 //	instruments: {doser: {lab: pump}}       the same, for each of several
 //	experts: [ada]                          {name: ada, …}, with the lab's keys of ada
 //	experts: [{name: ada, lab: {}, …}]      the same, with further keys in the place of the lab's
+//
+// A stock of the lab, stocks: {tips: {lab: tips}}, stays a reference: its contents change.
 //
 // The error is that of a lab file that cannot be read.
 //
@@ -121,7 +126,10 @@ func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved,
 		}
 		r.out.root = r.out.root.With("experts", experts.WithItems(items))
 	}
-	r.out.used = r.found.Only(r.instruments, r.experts)
+	for _, name := range r.out.root.Field("stocks").Keys() {
+		r.stock(name, r.out.root.Field("stocks").Field(name).Field(labKey))
+	}
+	r.out.used = r.found.Only(r.instruments, r.experts, r.stocks)
 	return r.out, r.err
 }
 
@@ -136,7 +144,27 @@ type resolver struct {
 	err       error
 	out       resolved
 	// Names that were taken from the lab file, to be recorded.
-	instruments, experts []string
+	instruments, experts, stocks []string
+}
+
+// stock looks for the stock of the lab that one of the campaign refers to.
+func (r *resolver) stock(name string, here *yamltree.Node) {
+	of, ok := "", false
+	if here != nil && !here.Faulty {
+		of, ok = here.Value.(string)
+	}
+	if !ok {
+		return // it refers to none, or the schema reports it
+	}
+	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Stocks }
+	node := r.named(here, at("stocks", name, labKey), "stock", of, entries, &r.stocks)
+	var found labfile.Stock
+	if node != nil && len(node.Decode(&found)) == 0 {
+		if r.out.stocks == nil {
+			r.out.stocks = make(map[string]definition.Stock)
+		}
+		r.out.stocks[name] = found.Declared()
+	}
 }
 
 // named returns the entry that a name stands for, nil if that is unknown. here is the reference
@@ -259,7 +287,7 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 // The campaign records this text, so that its log can be read, audited and continued on a
 // machine without the lab file.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
-	if len(used.Instruments)+len(used.Experts) == 0 {
+	if len(used.Instruments)+len(used.Experts)+len(used.Stocks) == 0 {
 		return text, nil
 	}
 	plain := root.Plain().(map[string]any)

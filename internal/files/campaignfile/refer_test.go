@@ -2,6 +2,7 @@ package campaignfile
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,6 +25,9 @@ instruments:
 experts:
   ada: {terminal: {}, answer_within: 8h}
   "true": terminal
+stocks:
+  rack: {labels: A1-H12, low: 16}
+  drum: {amount: 20 L}
 `
 
 const referring = `name: bread
@@ -52,6 +56,9 @@ func TestReferences(t *testing.T) {
 			"instrument: manual\nexperts: [{name: ada, terminal: {}, answer_within: 1h}]\n"},
 		"an expert of another name": {"instrument: manual\nexperts:\n- name: bo\n  lab: ada\n# the end\n...\n",
 			"instrument: manual\nexperts: [{name: bo, terminal: {}, answer_within: 8h}]\n"},
+		"stocks": {"instrument: {lab: bench, draws: {tips: 2, water: 3*x L}}\nstocks: {tips: {lab: rack}, water: {lab: drum}}\n",
+			"instrument: {manual: {}, draws: {tips: 2, water: 3*x L}}\nstocks: {tips: {lab: rack}, water: {lab: drum}}\n" +
+				"lab: {stocks: {rack: {labels: A1}, drum: {amount: 1 L}}}\n"},
 		"its own explanation": {"instrument: {lab: pump}\nlab: {instruments: {pump: manual}}\nexperts: [ada]\n",
 			"instrument: manual\nexperts: [{name: ada, terminal: {}, answer_within: 8h}]\n"},
 	} {
@@ -136,8 +143,16 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 	expect("sense", read("instrument: {lab: pump, steps: {y: 1}}\n"), 1, "bread.yaml:5:36: instrument.steps.y: there is no parameter")
 	expect("sense of what the lab says", read("instrument: {lab: pump}\n"+
 		"candidates: [{x: 0}, {x: 1}, {x: 0.5}]\n"), 1, "bread.yaml:5:", "candidates are measured as they are listed")
+	stocks := "instrument: {lab: pump, draws: {%s}}\nstocks: {%s}\n"
+	expect("stocks", read(fmt.Sprintf(stocks, "tips: 2 mL, water: 2, oil: 3*x mL, more: 1", "tips: {lab: rack}, water: {lab: drum}, oil: {lab: drom}, more: {lab: rack}")), 4,
+		"instrument.draws.tips: \"2 mL\" is not a number of labels", "the lab's are labels", "instrument.draws.water: the lab has it in L",
+		"stocks.oil.lab: lab.yaml names no stock \"drom\"", "did you mean \"drum\"?", "another stock is rack of the lab, too")
+	expect("a stock in another unit", read(fmt.Sprintf(stocks, "water: 3*x mL", "water: {lab: drum, low: 3}")), 2,
+		"instrument.draws.water: the lab has it in L", "stocks.water.low: the lab says when", "set it in lab.yaml")
+	expect("of the lab and its own", read(fmt.Sprintf(stocks, "tips: 1", "tips: {lab: rack, labels: A1-D1}")), 1,
+		"stocks.tips: it has one of labels, amount and lab")
 	write(referred + "peple: {}\n")
-	expect("a lab with faults", read(both), 1, "lab.yaml:9:1: peple", "did you mean \"people\"?")
+	expect("a lab with faults", read(both), 1, "lab.yaml:12:1: peple", "did you mean \"people\"?")
 	if err := read("instrument: manual\n"); err != nil {
 		t.Errorf("a lab that nobody refers to is read: %v", err)
 	}

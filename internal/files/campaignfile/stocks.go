@@ -56,6 +56,7 @@ func drawn(def *definition.Campaign) bool { return len(drawings(def)) > 0 }
 
 // stocks checks what there is, and what experiments draw from it.
 func (v *validator) stocks() {
+	shared := make(map[string]bool)
 	for _, name := range sortedKeys(v.def.Stocks) {
 		stock, here := v.def.Stocks[name], at("stocks", name)
 		var err error
@@ -63,10 +64,21 @@ func (v *validator) stocks() {
 		case !stockName.MatchString(name):
 			v.report(here, fmt.Sprintf("%q is not a name", name),
 				"write letters, digits, dots, dashes and underscores, 64 at most")
-		case (stock.Labels == "") == (stock.Amount == ""):
-			v.report(here, "it has labels or an amount, one of the two",
-				"write labels: A1-H12, or amount: 2000 mL")
+		case len(slices.DeleteFunc([]string{stock.Labels, stock.Amount, stock.Lab},
+			func(text string) bool { return text == "" })) != 1:
+			v.report(here, "it has one of labels, amount and lab",
+				"write labels: A1-H12, amount: 2000 mL, or lab: NAME")
 			continue
+		case stock.Lab != "":
+			here = here.To("lab")
+			if shared[stock.Lab] {
+				err = fmt.Errorf("another stock is %s of the lab, too", stock.Lab)
+			}
+			shared[stock.Lab] = true
+			if stock.Low != nil {
+				v.report(at("stocks", name, "low"), "the lab says when its stock comes to an end",
+					"leave it out, and set it in lab.yaml")
+			}
 		case stock.Labels != "":
 			here = here.To("labels")
 			_, err = definition.ParseLabels(stock.Labels)
@@ -112,6 +124,12 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 	labels, notLabels := definition.ParseLabels(stock.Labels)
 	_, of, notAmount := definition.ParseAmount(stock.Amount)
 	switch {
+	case stock.Lab != "" && err != nil:
+		v.report(here, err.Error(), "write how many labels, as in 2, or an amount with its unit, as in 5 mL")
+		return
+	case stock.Lab != "" && unit == "":
+		return // labels
+	case stock.Lab != "":
 	case stock.Labels != "" && err != nil:
 		v.report(here, err.Error(), "write how many labels each experiment uses up, as in 2")
 		return
@@ -153,12 +171,36 @@ func (v *validator) draw(here path, name string, stock definition.Stock, text de
 	}
 }
 
+// labDraws checks draws from stocks of the lab by the lab file's declarations.
+func labDraws(def *definition.Campaign, of map[string]definition.Stock) []yamltree.Fault {
+	v := validator{def: *def}
+	for _, d := range drawings(def) {
+		for _, name := range sortedKeys(d.draws) {
+			stock, ofLab := of[name]
+			if !ofLab {
+				continue
+			}
+			_, unit, _ := definition.ParseAmount(stock.Amount) // "" of labels
+			switch _, _, used, err := stock.Uses(d.draws[name]); {
+			case stock.Labels != "" && err != nil:
+				v.report(d.here.To(name), err.Error(), "the lab's are labels: write how many each experiment uses up, as in 2")
+			case stock.Labels == "" && (err != nil || used != unit):
+				v.report(d.here.To(name), "the lab has it in "+unit, "write the amount with that unit behind it")
+			}
+		}
+	}
+	return v.faults
+}
+
 // stocksText describes what the experiments use up, and for how many of them it suffices.
 func stocksText(def *definition.Campaign) (lines []string) {
 	for _, d := range drawings(def) {
 		for _, name := range sortedKeys(d.draws) {
 			stock, draw := def.Stocks[name], d.draws[name]
 			text := fmt.Sprintf("%s of %s, %s", draw, name, stock.Amount)
+			if stock.Lab != "" {
+				text = fmt.Sprintf("%s of %s, the lab's stock %s", draw, name, stock.Lab)
+			}
 			if labels, err := definition.ParseLabels(stock.Labels); stock.Labels != "" && err == nil {
 				text = fmt.Sprintf("%s of %s, %s (%s)", draw, name, stock.Labels, format.Count(len(labels), "label"))
 				if count := drawnLabels(def, name); count > 0 {

@@ -44,6 +44,8 @@ type Lab struct {
 	Instruments map[string]Instrument `json:"instruments,omitempty"`
 	// Experts are those that campaign files can name: experts: [NAME].
 	Experts map[string]Expert `json:"experts,omitempty"`
+	// Stocks are used up by all campaigns together: stocks: {tips: {lab: NAME}} in a campaign file.
+	Stocks map[string]Stock `json:"stocks,omitempty"`
 	// Forward lists, by name, where the events of campaigns are sent.
 	Forward map[string]Forward `json:"forward,omitempty"`
 	// Accounts says what asks for a password again.
@@ -183,7 +185,7 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	c := checker{reg: reg, faults: faults}
 	rest := root
-	for _, key := range []string{"people", "instruments", "experts", "forward", "oidc", "passkeys"} {
+	for _, key := range []string{"people", "instruments", "experts", "stocks", "forward", "oidc", "passkeys"} {
 		rest = rest.Without(key) // read separately, so that one fault hides no other
 	}
 	c.faults = append(c.faults, rest.Decode(&f.Lab)...)
@@ -193,6 +195,7 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	f.Passkeys = section[Passkeys](&c, root.Field("passkeys"))
 	f.Instruments = instruments(&c, root.Field("instruments"))
 	f.Experts = experts(&c, root.Field("experts"))
+	f.Stocks = stocks(&c, root.Field("stocks"))
 	f.Named = namedIn(root)
 	for _, p := range f.People {
 		for i := range p.Notify {

@@ -14,23 +14,25 @@ import (
 
 // Named holds the parts that campaign files can refer to: trees without a place, by name. Those of
 // Instruments have the form of instrument: in a campaign file, those of Experts of an entry of
-// experts: without its name.
+// experts: without its name, those of Stocks that of the lab file.
 type Named struct {
-	Instruments, Experts map[string]*yamltree.Node
+	Instruments, Experts, Stocks map[string]*yamltree.Node
 }
 
-// ReadNamed reads instruments and experts from a tree with those two keys. It checks as [Parse]
+// ReadNamed reads instruments, experts and stocks from a tree with those keys. It checks as [Parse]
 // does and keeps the trees: the campaign file that refers to them determines their meaning in its
 // campaign.
 func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fault) {
 	c := checker{reg: reg}
-	var both struct {
+	var all struct {
 		Instruments map[string]Instrument `json:"instruments"`
 		Experts     map[string]Expert     `json:"experts"`
+		Stocks      map[string]Stock      `json:"stocks"`
 	}
-	c.faults = root.Without("instruments").Without("experts").Decode(&both)
+	c.faults = root.Without("instruments").Without("experts").Without("stocks").Decode(&all)
 	instruments(&c, root.Field("instruments"))
 	experts(&c, root.Field("experts"))
+	stocks(&c, root.Field("stocks"))
 	if len(c.faults) > 0 {
 		return Named{}, c.faults
 	}
@@ -55,11 +57,11 @@ func namedIn(root *yamltree.Node) Named {
 		}
 		return found
 	}
-	return Named{take(root.Field("instruments")), take(root.Field("experts"))}
+	return Named{take(root.Field("instruments")), take(root.Field("experts")), take(root.Field("stocks"))}
 }
 
 // Only returns the entries of some names. Missing names are skipped.
-func (n Named) Only(instruments, experts []string) Named {
+func (n Named) Only(instruments, experts, stocks []string) Named {
 	keep := func(all map[string]*yamltree.Node, names []string) map[string]*yamltree.Node {
 		kept := make(map[string]*yamltree.Node)
 		for _, name := range names {
@@ -69,14 +71,14 @@ func (n Named) Only(instruments, experts []string) Named {
 		}
 		return kept
 	}
-	return Named{keep(n.Instruments, instruments), keep(n.Experts, experts)}
+	return Named{keep(n.Instruments, instruments), keep(n.Experts, experts), keep(n.Stocks, stocks)}
 }
 
-// Plain is the two as encoding/json writes them.
+// Plain is all of them as encoding/json writes them.
 func (n Named) Plain() map[string]any {
 	plain := make(map[string]any)
 	for key, entries := range map[string]map[string]*yamltree.Node{"instruments": n.Instruments,
-		"experts": n.Experts} {
+		"experts": n.Experts, "stocks": n.Stocks} {
 		if len(entries) == 0 {
 			continue
 		}
@@ -89,14 +91,14 @@ func (n Named) Plain() map[string]any {
 	return plain
 }
 
-// YAML writes the two as YAML that [ReadNamed] reads, each line with the given indentation. Keys
+// YAML writes them as YAML that [ReadNamed] reads, each line with the given indentation. Keys
 // are in alphabetical order. Each entry is a line of JSON, which is YAML as well.
 func (n Named) YAML(indent string) (string, error) {
 	var b strings.Builder
 	for _, part := range []struct {
 		key     string
 		entries map[string]*yamltree.Node
-	}{{"instruments", n.Instruments}, {"experts", n.Experts}} {
+	}{{"instruments", n.Instruments}, {"experts", n.Experts}, {"stocks", n.Stocks}} {
 		if len(part.entries) == 0 {
 			continue
 		}

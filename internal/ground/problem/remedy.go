@@ -56,6 +56,8 @@ const (
 	Note Action = "note"
 	// Count says what there is of a stock.
 	Count Action = "count"
+	// CountLab says what there is of a stock of the lab.
+	CountLab Action = "count_lab"
 	// Amend changes settings of the campaign.
 	Amend Action = "amend"
 	// Allow takes an exclusion back.

@@ -90,6 +90,9 @@ func Open(
 	return e, nil
 }
 
+// Folder is the folder in which it was opened, that of lab.yaml.
+func (e *Equipment) Folder() string { return e.environment.Folder }
+
 // ofResource says which instrument an error is about, where there are several.
 func ofResource(name string, err error) error {
 	if name == "" || err == nil {

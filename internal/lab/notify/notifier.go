@@ -189,10 +189,12 @@ func (n *Notifier) take(of *round, store string, e events.Event) {
 	payload, err := events.Decode(e)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.round != of {
+	switch {
+	case n.round != of:
 		return // it is folded anew
-	}
-	if err == nil {
+	case store == Lab:
+		n.planner.ApplyLab(e)
+	case err == nil:
 		n.planner.Apply(e, payload)
 	}
 	n.planner.state.Places[store] = placeOf(e)

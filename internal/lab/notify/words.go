@@ -151,6 +151,9 @@ func (p *Planner) link(m *matter) string {
 	if m.Kind == question || m.Kind == contested {
 		return p.lab.URL + "/questions/" + url.PathEscape(m.Campaign) + "/" + url.PathEscape(m.Subject)
 	}
+	if m.Campaign == ofLab {
+		return p.lab.URL + "/stocks"
+	}
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }
 

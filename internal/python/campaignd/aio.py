@@ -155,6 +155,8 @@ class AsyncClient(_Waiting):
     validate = _of_client(Client.validate)
     questions = _of_client(Client.questions)
     methods = _of_client(Client.methods)
+    stocks = _of_client(Client.stocks)
+    count = _of_client(Client.count)
     version = _of_client(Client.version)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .campaign import Campaign
 from .definition import Source, as_written, defined, text_of
+from .steering import counted
 from .transport import JSON, Connection, Problem
 
 if TYPE_CHECKING:
@@ -119,6 +120,19 @@ class Client(Connection):
     def methods(self) -> list[JSON]:
         """The policies that have a name."""
         return list(self._json("GET", "/methods")["methods"])
+
+    def stocks(self) -> list[JSON]:
+        """The stocks of the lab, which its campaigns share."""
+        return list(self._json("GET", "/stocks")["stocks"])
+
+    def count(
+        self, stock: str, what: str | float, *, lot: str = "", reason: str = ""
+    ) -> list[JSON]:
+        """Say what there is of a stock of the lab: the labels that are there ("A1-H12", or
+        "none"), or the amount with its unit ("18 L"; a number alone is in the stock's unit)."""
+        units = {s["name"]: s.get("unit", "") for s in self.stocks()}
+        said = {"stock": stock, **counted(what, units.get(stock, ""), lot, reason)}
+        return list(self._json("POST", "/stocks", None, said)["stocks"])
 
     def version(self) -> str:
         """The version of the program that serves."""

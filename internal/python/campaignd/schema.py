@@ -1871,8 +1871,8 @@ class StatedBelief(Part):
 
 @part(kw_only=True)
 class Stock(Part):
-    """Stock is something that commands to the instrument use up. Exactly one of Labels and
-    Amount is set.
+    """Stock is something that commands to the instrument use up. Exactly one of Labels, Amount
+    and Lab is set.
     """
 
     labels: str | None = None
@@ -1883,6 +1883,11 @@ class Stock(Part):
 
     amount: str | None = None
     """Amount is how much there is at first, with its unit: "2000 mL"."""
+
+    lab: str | None = None
+    """Lab is the name of a stock of the lab, which campaigns share: lab.yaml says what there
+    is.
+    """
 
     low: float | None = None
     """Low is the rest from which on people are told that it comes to an end: a number of

@@ -248,17 +248,22 @@ class Steering:
     ) -> list[JSON]:
         """Say what there is of a stock: the labels that are there ("A1-H12", or "none"), or the
         amount with its unit ("1800 mL"; a number alone is in the stock's unit)."""
-        said = {"stock": stock, "lot": lot or None, "reason": reason or None}
         status = self.client._json("GET", self._path)
         units = {s["name"]: s.get("unit", "") for s in status.get("stocks", [])}
-        if not units.get(stock):
-            return self._record("stocks", labels=what, **said)
-        amount = what if isinstance(what, str) else f"{float(what)!r} {units[stock]}"
-        return self._record("stocks", amount=amount, **said)
+        said = counted(what, units.get(stock, ""), lot, reason)
+        return self._record("stocks", stock=stock, **said)
 
     def _record(self, what: str, **parts: Any) -> list[JSON]:
         body = {name: part for name, part in parts.items() if part is not None}
         return list(self.client._json("POST", f"{self._path}/{what}", None, body)["recorded"])
+
+
+def counted(what: str | float, unit: str, lot: str, reason: str) -> dict[str, Any]:
+    """The body of a count, of a stock in a unit, or of labels."""
+    said: dict[str, Any] = {"labels": what}
+    if unit:
+        said = {"amount": what if isinstance(what, str) else f"{float(what)!r} {unit}"}
+    return said | {k: v for k, v in (("lot", lot), ("reason", reason)) if v}
 
 
 def _float(name: str, x: Any) -> float:

@@ -24,9 +24,11 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/attest"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/ground/lock"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/tests/built"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/testinstrument"
@@ -323,7 +325,8 @@ const sharing = 20 * time.Millisecond
 
 // Law: campaigns that share a real device by the lab's word never meet there, and no
 // experiment is performed twice, whenever the server is killed: what it was at work on is
-// finished, or settled by a person, before another campaign's command is sent.
+// finished, or settled by a person, before another campaign's command is sent. By the devices' own
+// records no tip of the rack that they share is used twice, nor by the log of the lab.
 func TestSharedKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x736861726564)) // "shared"
@@ -331,7 +334,8 @@ func TestSharedKilled(t *testing.T) {
 	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp")} {
 		must.Do(t, os.MkdirAll(d, 0o777))
 	}
-	lab := "instruments:\n  bench: {process: {command: [\"true\"]}, capacity: 3}\n"
+	lab := "instruments:\n  bench: {process: {command: [\"true\"]}, capacity: 3}\n" +
+		"stocks: {rack: {labels: A1-H24}}\n" // a kill costs a tip at most
 	must.Do(t, os.WriteFile(filepath.Join(s.folder(), "lab.yaml"), []byte(lab), 0o600))
 	const experiments = 8
 	names := []string{"left", "middle", "right"}
@@ -350,7 +354,8 @@ objective: {name: flow, goal: maximize}
 initial: {experiments: %d}
 budget: {experiments: %d}
 policy: sobol
-instrument: {lab: bench, process: %s}
+instrument: {lab: bench, process: %s, draws: {tips: 1}}
+stocks: {tips: {lab: rack}}
 `, name, experiments, experiments, command)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -386,6 +391,21 @@ instrument: {lab: bench, process: %s}
 		t.Errorf("interrupted: %v", err)
 	}
 	t.Logf("%d kills", made)
+	var benches []string
+	draws := new(attest.Draws)
+	for _, name := range names {
+		benches = append(benches, filepath.Join(s.dir, name))
+		s.audited(filepath.Join(s.folder(), name+".campaign"), draws)
+	}
+	if report := s.audited(lablog.Dir(s.folder()), draws); report != nil && report.Takes < experiments*len(names) {
+		t.Errorf("%d takes are in the lab's log", report.Takes)
+	}
+	switch twice, tips, err := testinstrument.UsedUp(benches...); {
+	case err != nil:
+		t.Error(err)
+	case len(twice) > 0 || tips != experiments*len(names):
+		t.Errorf("used twice: %v; %d tips were used at all", twice, tips)
+	}
 	for _, name := range names {
 		s.check(name)
 		acts := must.Get(testinstrument.Acts(filepath.Join(s.dir, name)))(t)
@@ -433,4 +453,19 @@ func (s *served) looker(ctx context.Context, name string) error {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+// audited audits a log of the lab, which has to pass.
+func (s *served) audited(folder string, draws *attest.Draws) *attest.Audit {
+	log, err := store.Open(folder, store.Options{ReadOnly: true})
+	if err != nil {
+		s.t.Error(err)
+		return nil
+	}
+	defer log.Close()
+	report, err := attest.Run(s.t.Context(), log, attest.Options{Registry: builtin.Registry(), Draws: draws})
+	if err != nil || !report.Passed() {
+		s.t.Errorf("the audit of %s: %v, %+v", folder, err, report)
+	}
+	return report
 }

@@ -192,12 +192,16 @@ func Acts(dir string) (map[string]int, error) {
 	return counts, nil
 }
 
-// UsedUp lists what was used up by more than one command, by the instrument's own record in dir,
-// and how many labels were used at all.
-func UsedUp(dir string) (twice []string, labels int, err error) {
-	data, err := os.ReadFile(actsFile(dir))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, err
+// UsedUp lists what was used up by more than one command, by the own records of instruments, each
+// in a folder, and how many labels were used at all.
+func UsedUp(dirs ...string) (twice []string, labels int, err error) {
+	var data []byte
+	for _, dir := range dirs {
+		own, err := os.ReadFile(actsFile(dir))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, 0, err
+		}
+		data = append(data, own...)
 	}
 	by := make(map[string]string)
 	for line := range bytes.Lines(data) {

@@ -117,6 +117,8 @@ type campaignsPage struct {
 	Sorts            []sorting
 	Troubles         []string // stores that cannot be opened
 	Unsent           []string // systems that do not take events
+	Ending           []string // stocks of the lab that come to an end
+	HasStocks        bool
 	CanDefine        bool
 	Nothing, NoMatch bool   // the lab has no campaign; none matches
 	Here             string // the address of this part of the list, without its path
@@ -272,6 +274,7 @@ func showCampaigns(v *visit) error {
 		if v.options.Unsent != nil {
 			p.Unsent = v.options.Unsent()
 		}
+		p.Ending, p.HasStocks = v.ending()
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
 	all := v.chosen(&p)

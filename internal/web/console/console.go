@@ -176,6 +176,8 @@ func (c *Console) Pages() []Route {
 		{"GET /docs/{page...}", c.page(showDoc)},
 		{"GET /begin/table", c.page(showTable)},
 		{"POST /begin/table", c.page(lookAtTable)},
+		{"GET /stocks", c.page(showLabStocks)},
+		{"POST /stocks", c.page(countLabStock)},
 		{"GET /compare", c.page(showCompare)},
 		{"GET /compare/data", c.page(sendCourses)},
 		{"GET /new", c.page(showNew)},

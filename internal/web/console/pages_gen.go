@@ -2716,6 +2716,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	if dot.Total > 1 {
 		w.WriteString(`<a class="button" href="/compare">Compare</a>`)
 	}
+	if dot.HasStocks {
+		w.WriteString(`<a class="button" href="/stocks">Stocks</a>`)
+	}
 	if dot.CanDefine {
 		w.WriteString(`<a class="button primary" href="/begin">New campaign</a>`)
 	}
@@ -2727,35 +2730,41 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		w.WriteString("</p>")
 	}
 	w.WriteString("\n")
-	for _, dot4 := range dot.Troubles {
-		w.WriteString(`<p class="box bad">A store cannot be used: `)
+	for _, dot4 := range dot.Ending {
+		w.WriteString(`<p class="box bad">`)
 		markup.Escape(w, dot4)
+		w.WriteString(` <a href="/stocks">Count it</a></p>
+`)
+	}
+	for _, dot6 := range dot.Troubles {
+		w.WriteString(`<p class="box bad">A store cannot be used: `)
+		markup.Escape(w, dot6)
 		w.WriteString("</p>")
 	}
 	w.WriteString(`
 <form class="search" method="get" action="/campaigns" role="search" data-auto><label for="q">Find</label><input id="q" name="q" type="search" value="`)
 	markup.Escape(w, dot.Query)
 	w.WriteString(`">`)
-	if dot5 := dot.Show; dot5 != "" {
+	if dot7 := dot.Show; dot7 != "" {
 		w.WriteString(`<input type="hidden" name="show" value="`)
-		markup.Escape(w, dot5)
+		markup.Escape(w, dot7)
 		w.WriteString(`">`)
 	}
-	if dot6 := dot.Tag; dot6 != "" {
+	if dot8 := dot.Tag; dot8 != "" {
 		w.WriteString(`<input type="hidden" name="tag" value="`)
-		markup.Escape(w, dot6)
+		markup.Escape(w, dot8)
 		w.WriteString(`">`)
 	}
 	w.WriteString(`<label for="sort">Sort by</label><select id="sort" name="sort">`)
-	for _, dot8 := range dot.Sorts {
+	for _, dot10 := range dot.Sorts {
 		w.WriteString(`<option value="`)
-		markup.Escape(w, dot8.Word)
+		markup.Escape(w, dot10.Word)
 		w.WriteString(`"`)
-		if dot8.Word == dot.Sort {
+		if dot10.Word == dot.Sort {
 			w.WriteString(" selected")
 		}
 		w.WriteString(">")
-		markup.Escape(w, dot8.Text)
+		markup.Escape(w, dot10.Text)
 		w.WriteString("</option>")
 	}
 	w.WriteString(`</select><label class="check"><input type="checkbox" name="turned" value="on"`)
@@ -2764,32 +2773,32 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	}
 	w.WriteString(`> in reverse</label><button>Find</button></form>
 <nav class="filters" aria-label="Which campaigns" id="filters" data-live>`)
-	for _, dot10 := range dot.Filters {
+	for _, dot12 := range dot.Filters {
 		w.WriteString(`<a href="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot10.Link)))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Link)))
 		w.WriteString(`"`)
-		if dot10.On {
+		if dot12.On {
 			w.WriteString(` aria-current="true"`)
 		}
 		w.WriteString(">")
-		markup.Escape(w, dot10.Text)
+		markup.Escape(w, dot12.Text)
 		w.WriteString(` <span class="hint">`)
-		w.WriteString(strconv.Itoa(dot10.Count))
+		w.WriteString(strconv.Itoa(dot12.Count))
 		w.WriteString("</span></a>")
 	}
 	if len(dot.Tags) > 0 {
 		w.WriteString(`<span class="tags">`)
-		for _, dot12 := range dot.Tags {
+		for _, dot14 := range dot.Tags {
 			w.WriteString(`<a class="tag" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Link)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Link)))
 			w.WriteString(`"`)
-			if dot12.On {
+			if dot14.On {
 				w.WriteString(` aria-current="true"`)
 			}
 			w.WriteString(`><span class="visually-hidden">tag </span>`)
-			markup.Escape(w, dot12.Text)
+			markup.Escape(w, dot14.Text)
 			w.WriteString(` <span class="hint">`)
-			w.WriteString(strconv.Itoa(dot12.Count))
+			w.WriteString(strconv.Itoa(dot14.Count))
 			w.WriteString("</span></a>")
 		}
 		w.WriteString("</span>")
@@ -2808,84 +2817,84 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	}
 	w.WriteString(`
 <ul class="campaigns">`)
-	for _, dot14 := range dot.Rows {
+	for _, dot16 := range dot.Rows {
 		w.WriteString(`<li class="campaign"><div class="what"><h2><a href="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Path)))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
 		w.WriteString(`">`)
-		markup.Escape(w, dot14.Name)
+		markup.Escape(w, dot16.Name)
 		w.WriteString("</a></h2> ")
-		htmlState(w, dot14.State)
-		if dot15 := dot14.World; dot15 != "" {
+		htmlState(w, dot16.State)
+		if dot17 := dot16.World; dot17 != "" {
 			w.WriteString(` <span class="world">`)
-			markup.Escape(w, dot15)
+			markup.Escape(w, dot17)
 			w.WriteString("</span>")
 		}
-		if dot16 := dot14.Stands.Definition.Description; dot16 != "" {
+		if dot18 := dot16.Stands.Definition.Description; dot18 != "" {
 			w.WriteString(`<p class="hint">`)
-			markup.Escape(w, dot16)
+			markup.Escape(w, dot18)
 			w.WriteString("</p>")
 		}
-		if dot14.Stands.Backtest {
+		if dot16.Stands.Backtest {
 			w.WriteString(`<p class="hint">Backtest: `)
 			markup.Escape(w, view.BacktestMeaning)
 			w.WriteString(".</p>")
 		}
-		if dot14.Stands.Status.Ended() {
-		} else if dot14.Stands.Computing.What != "" {
+		if dot16.Stands.Status.Ended() {
+		} else if dot16.Stands.Computing.What != "" {
 			w.WriteString(`<p class="waits">computing: `)
-			markup.Escape(w, dot14.Stands.Computing.What)
+			markup.Escape(w, dot16.Stands.Computing.What)
 			w.WriteString("</p>")
-		} else if dot14.Stands.WaitingFor != "" {
+		} else if dot16.Stands.WaitingFor != "" {
 			w.WriteString(`<p class="waits">waiting for `)
-			markup.Escape(w, dot14.Stands.WaitingFor)
+			markup.Escape(w, dot16.Stands.WaitingFor)
 			w.WriteString("</p>")
 		}
 		w.WriteString(`</div>
 <div class="best">`)
-		if dot14.Stands.BestMeasured != nil {
+		if dot16.Stands.BestMeasured != nil {
 			w.WriteString(`<p><span class="hint">best by the model</span><br><b>`)
-			if dot17 := dot14.Stands.BestByModel; dot17 != nil {
-				markup.Escape(w, view.ByModel(dot17))
+			if dot19 := dot16.Stands.BestByModel; dot19 != nil {
+				markup.Escape(w, view.ByModel(dot19))
 				w.WriteString(", in ")
-				markup.Escape(w, dot17.Experiment)
+				markup.Escape(w, dot19.Experiment)
 			} else {
-				markup.Escape(w, dot14.Stands.NoModel)
+				markup.Escape(w, dot16.Stands.NoModel)
 			}
 			w.WriteString(`</b></p><p><span class="hint">best measured</span><br><b>`)
-			if dot18 := dot14.Stands.BestMeasured; dot18 != nil {
-				markup.Escape(w, view.Measured(dot18))
+			if dot20 := dot16.Stands.BestMeasured; dot20 != nil {
+				markup.Escape(w, view.Measured(dot20))
 				w.WriteString(", in ")
-				markup.Escape(w, dot18.Experiment)
+				markup.Escape(w, dot20.Experiment)
 			}
 			w.WriteString(`</b></p><p class="hint">`)
-			markup.Escape(w, dot14.Composition)
+			markup.Escape(w, dot16.Composition)
 			w.WriteString("</p>")
-		} else if dot14.GoBy != "" {
+		} else if dot16.GoBy != "" {
 			w.WriteString(`<p><span class="hint">`)
-			markup.Escape(w, dot14.GoBy)
+			markup.Escape(w, dot16.GoBy)
 			w.WriteString("</span><br><b>")
-			markup.Escape(w, dot14.GoByID)
+			markup.Escape(w, dot16.GoByID)
 			w.WriteString("</b>")
-			if dot19 := dot14.Expects; dot19 != "" {
+			if dot21 := dot16.Expects; dot21 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot19)
+				markup.Escape(w, dot21)
 			}
 			w.WriteString(`</p><p class="hint">`)
-			markup.Escape(w, dot14.Composition)
+			markup.Escape(w, dot16.Composition)
 			w.WriteString("</p>")
-		} else if len(dot14.Stands.Preferred) > 0 {
+		} else if len(dot16.Stands.Preferred) > 0 {
 			w.WriteString("<p><b>preferred by ")
-			markup.Escape(w, dot14.Stands.Preferred[0].Expert)
+			markup.Escape(w, dot16.Stands.Preferred[0].Expert)
 			w.WriteString(`</b></p><p class="hint">`)
-			markup.Escape(w, dot14.Composition)
+			markup.Escape(w, dot16.Composition)
 			w.WriteString("</p>")
-		} else if dot14.Unknown != "" {
+		} else if dot16.Unknown != "" {
 			w.WriteString(`<p class="hint">`)
-			markup.Escape(w, dot14.Unknown)
+			markup.Escape(w, dot16.Unknown)
 			w.WriteString("</p>")
 		} else {
 			w.WriteString(`<p class="hint">nothing `)
-			if dot14.Stands.Definition.Measures() {
+			if dot16.Stands.Definition.Measures() {
 				w.WriteString("measured")
 			} else {
 				w.WriteString("compared")
@@ -2894,70 +2903,70 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		}
 		w.WriteString(`</div>
 <div class="course">`)
-		w.WriteString(string(dot14.Spark))
-		if dot14.Spark != "" {
-			if dot20 := dot14.SparkOf; dot20 != "" {
+		w.WriteString(string(dot16.Spark))
+		if dot16.Spark != "" {
+			if dot22 := dot16.SparkOf; dot22 != "" {
 				w.WriteString(`<p class="hint">`)
-				markup.Escape(w, dot20)
+				markup.Escape(w, dot22)
 				w.WriteString("</p>")
 			}
 		}
-		htmlProgress(w, dot14.Stands)
+		htmlProgress(w, dot16.Stands)
 		w.WriteString(`</div>
 <div class="do">`)
-		if dot14.Can.Run {
+		if dot16.Can.Run {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
 			w.WriteString(`/run"><input type="hidden" name="from" value="list"><button>Run<span class="visually-hidden"> `)
-			markup.Escape(w, dot14.Name)
+			markup.Escape(w, dot16.Name)
 			w.WriteString("</span></button></form>")
 		}
-		if dot14.Can.Pause {
+		if dot16.Can.Pause {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
 			w.WriteString(`/pause"><input type="hidden" name="from" value="list"><button>Pause<span class="visually-hidden"> `)
-			markup.Escape(w, dot14.Name)
+			markup.Escape(w, dot16.Name)
 			w.WriteString("</span></button></form>")
 		}
-		if dot14.Can.Resume {
+		if dot16.Can.Resume {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
 			w.WriteString(`/resume"><input type="hidden" name="from" value="list"><button>Resume<span class="visually-hidden"> `)
-			markup.Escape(w, dot14.Name)
+			markup.Escape(w, dot16.Name)
 			w.WriteString("</span></button></form>")
 		}
 		w.WriteString(`</div>
 `)
-		if dot14.CanFile || len(dot14.Filing.Tags) > 0 {
+		if dot16.CanFile || len(dot16.Filing.Tags) > 0 {
 			w.WriteString(`<div class="filing">`)
-			for _, dot22 := range dot14.Filing.Tags {
+			for _, dot24 := range dot16.Filing.Tags {
 				w.WriteString(`<span class="tag">`)
-				markup.Escape(w, dot22)
+				markup.Escape(w, dot24)
 				w.WriteString("</span> ")
 			}
-			if dot14.CanFile {
+			if dot16.CanFile {
 				w.WriteString("<details><summary>")
-				if len(dot14.Filing.Tags) > 0 {
+				if len(dot16.Filing.Tags) > 0 {
 					w.WriteString("Tags")
 				} else {
 					w.WriteString("Tag it")
 				}
 				w.WriteString(`, archive<span class="visually-hidden"> `)
-				markup.Escape(w, dot14.Name)
+				markup.Escape(w, dot16.Name)
 				w.WriteString(`</span></summary><form method="post" action="`)
-				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Path)))
+				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
 				w.WriteString(`/filing"><input type="hidden" name="list" value="`)
 				markup.Escape(w, dot.Here)
 				w.WriteString(`"><label>Tags to add <input name="add" autocomplete="off" maxlength="400"></label>`)
-				for _, dot24 := range dot14.Filing.Tags {
+				for _, dot26 := range dot16.Filing.Tags {
 					w.WriteString(`<label class="check"><input type="checkbox" name="remove" value="`)
-					markup.Escape(w, dot24)
+					markup.Escape(w, dot26)
 					w.WriteString(`"> remove `)
-					markup.Escape(w, dot24)
+					markup.Escape(w, dot26)
 					w.WriteString("</label>")
 				}
 				w.WriteString("<button>Keep the tags</button> ")
-				if dot14.Filing.Archived {
+				if dot16.Filing.Archived {
 					w.WriteString(`<button name="archive" value="off">Out of the archive</button>`)
 				} else {
 					w.WriteString(`<button name="archive" value="on">Archive it</button>`)
@@ -2967,9 +2976,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 			w.WriteString("</div>")
 		}
 		w.WriteString("\n")
-		if dot25 := dot14.Needs; len(dot25) > 0 {
+		if dot27 := dot16.Needs; len(dot27) > 0 {
 			w.WriteString(`<div class="wants">`)
-			htmlNeeds(w, dot25)
+			htmlNeeds(w, dot27)
 			w.WriteString("</div>")
 		}
 		w.WriteString("</li>")
@@ -2978,9 +2987,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 `)
 	if dot.Previous != "" || dot.Next != "" {
 		w.WriteString(`<nav class="pages" aria-label="Pages of the list">`)
-		if dot26 := dot.Previous; dot26 != "" {
+		if dot28 := dot.Previous; dot28 != "" {
 			w.WriteString(`<a class="button" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot26)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot28)))
 			w.WriteString(`">Previous</a>`)
 		}
 		w.WriteString("<span>")
@@ -2990,9 +2999,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		w.WriteString(" of ")
 		w.WriteString(strconv.Itoa(dot.Total))
 		w.WriteString("</span>")
-		if dot27 := dot.Next; dot27 != "" {
+		if dot29 := dot.Next; dot29 != "" {
 			w.WriteString(`<a class="button" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot27)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot29)))
 			w.WriteString(`">Next</a>`)
 		}
 		w.WriteString("</nav>")
@@ -7280,6 +7289,86 @@ func htmlLayoutSheet(w *bytes.Buffer, dot *runSheetPage) {
 // drawSheet is the page of templates/page-sheet.html.
 func drawSheet(dot *runSheetPage) markup.Page {
 	return markup.Page{Name: "sheet", Draw: func(w *bytes.Buffer) { htmlLayoutSheet(w, dot) }}
+}
+
+func htmlStocksContent(w *bytes.Buffer, dot labStocksPage) {
+	w.WriteString(`<h1>Stocks of the lab</h1>
+<p class="hint">Campaigns share them. What a command was given is used up for good, whatever became of it. <a class="explained" href="`)
+	markup.Escape(w, markup.URLNormalize(markup.URLFilter(manual.Term("stocks"))))
+	w.WriteString(`">Why</a></p>
+<section id="stocks" data-live aria-label="Stocks">`)
+	if !(len(dot.Stocks) > 0) {
+		w.WriteString(`<p class="empty">The lab file declares no stocks.</p>`)
+	}
+	w.WriteString(`
+<div class="devices">`)
+	for _, dot2 := range dot.Stocks {
+		w.WriteString(`<div class="stock"><h2>`)
+		markup.Escape(w, dot2.Name)
+		if dot2.ComesToAnEnd() {
+			w.WriteString(` <b class="mark">comes to an end</b>`)
+		}
+		w.WriteString(`</h2>
+<p><meter min="0" max="`)
+		markup.Escape(w, fmt.Sprint(dot2.Full))
+		w.WriteString(`" low="`)
+		markup.Escape(w, fmt.Sprint(dot2.Low))
+		w.WriteString(`" value="`)
+		markup.Escape(w, fmt.Sprint(dot2.Left()))
+		w.WriteString(`" aria-label="`)
+		markup.Escape(w, dot2.Name)
+		w.WriteString(` left"></meter> `)
+		markup.Escape(w, dot2.Text)
+		if dot2.CountedBy != "" {
+			w.WriteString(` <span class="hint">counted `)
+			w.WriteString(string(when(dot2.CountedAt)))
+			w.WriteString(" by ")
+			markup.Escape(w, dot2.CountedBy)
+			if dot3 := dot2.Lot; dot3 != "" {
+				w.WriteString(", lot ")
+				markup.Escape(w, dot3)
+			}
+			w.WriteString("</span>")
+		}
+		w.WriteString("</p></div>")
+	}
+	w.WriteString(`</div></section>
+`)
+	if dot.CanCount && len(dot.Stocks) > 0 {
+		w.WriteString(`<form method="post" action="/stocks" class="stacked"><h2>Count a stock</h2>
+<p class="hint">After a refill, or where something else is there than the record says. Campaigns that wait for it go on.</p>
+<div class="field"><label for="count-stock">Which</label><select id="count-stock" name="stock">`)
+		for _, dot5 := range dot.Stocks {
+			w.WriteString("<option")
+			if dot5.Name == dot.Chosen {
+				w.WriteString(" selected")
+			}
+			w.WriteString(">")
+			markup.Escape(w, dot5.Name)
+			w.WriteString("</option>")
+		}
+		w.WriteString(`</select></div>
+<div class="field"><label for="count-what">What is there <span class="hint">the labels, such as A1-H12, or none; or the amount with its unit, such as 18 L</span></label><input id="count-what" name="what" value="`)
+		markup.Escape(w, dot.What)
+		w.WriteString(`" autocomplete="off"></div>
+<div class="field"><label for="count-lot">Lot <span class="hint">what stands on the package</span></label><input id="count-lot" name="lot" autocomplete="off"></div>
+<div class="field"><label for="count-reason">Why?</label><input id="count-reason" name="reason"></div>
+<button>Record it</button></form>`)
+	}
+}
+
+func htmlLayoutStocks(w *bytes.Buffer, dot labStocksPage) {
+	htmlHead(w, dot.shell)
+	htmlTop(w, dot.shell)
+	w.WriteString("\n")
+	htmlStocksContent(w, dot)
+	w.WriteString("\n")
+	htmlFoot(w, dot.shell)
+}
+
+// drawStocks is the page of templates/page-stocks.html.
+func drawStocks(dot labStocksPage) markup.Page {
+	return markup.Page{Name: "stocks", Draw: func(w *bytes.Buffer) { htmlLayoutStocks(w, dot) }}
 }
 
 func htmlTableContent(w *bytes.Buffer, dot *tablePage) {

@@ -297,6 +297,9 @@ func wayOf(r problem.Remedy, campaign string) way {
 	case problem.LogIn:
 		w.Link = "/login"
 		return w
+	case problem.CountLab:
+		w.Link = "/stocks?stock=" + subject
+		return w
 	case problem.Confirm:
 		w.Link = "/confirm?next=" + url.QueryEscape(base)
 		return w

@@ -149,6 +149,10 @@ var samples = map[string][]sample{
 		{campaign: unknown, body: `[{"experiment": "e1", "resolution": "not-performed", "repeat": true, "reason": "the vial is full"}]`},
 		{campaign: unknown, body: `[{"experiment": "e1", "resolution": "failed", "voided": "power", "reason": "the vial is full"}]`},
 	},
+	"count-stock": {
+		{campaign: manually, body: `{"stock": "rack", "labels": "C1-D2", "lot": "2206-17", "reason": "a new rack"}`},
+		{campaign: manually, body: `{"stock": "drum", "amount": "12.5 mL"}`},
+	},
 	"abort-device": {{campaign: unknown, body: `{"device": "none", "reason": "a leak"}`}},
 	"cancel": {
 		{campaign: unknown, body: `{"experiment": "e1", "end_program": true, "reason": "the vial is full"}`},
@@ -192,7 +196,7 @@ var samples = map[string][]sample{
 }
 
 // recordless are the operations that record nothing in a campaign: they only read what is sent.
-var recordless = []string{"abort-device", "predict", "begin-what-if", "begin-audit", "prove-growth", "verify"}
+var recordless = []string{"abort-device", "count-stock", "predict", "begin-what-if", "begin-audit", "prove-growth", "verify"}
 
 // reworded are fields whose text is not recorded as it is: it is looked up, or read as words.
 var reworded = []string{"answer", "order", "saw", "experiment", "exclusion"}

@@ -186,6 +186,8 @@ var mayDo = map[string]string{
 	"resolve-many":    "scientist integrator admin here",
 	"resolve-csv":     "scientist integrator admin here",
 	"cancel":          "scientist integrator admin here",
+	"list-stocks":     "viewer expert scientist integrator auditor admin",
+	"count-stock":     "scientist admin",
 	"abort-device":    "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
 }
 

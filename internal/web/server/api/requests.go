@@ -127,6 +127,7 @@ func (a *API) steering() {
 		return engine.Request{Resume: &events.CampaignResumed{Reason: reason}}
 	})
 	a.callingOff()
+	a.stocks()
 }
 
 // amendInput is a campaign file with its changes. It is raw, as in [beginInput]; the reason is in

@@ -108,5 +108,8 @@ var needed = map[string]Need{
 	// that a device was without power is confirmed like resolve.
 	"cancel": {Permission: accounts.Resolve, InCampaign: true},
 
+	"list-stocks": {Permission: accounts.See},
+	"count-stock": {Permission: accounts.Run},
+
 	"abort-device": {}, // it asks for Run in each campaign
 }

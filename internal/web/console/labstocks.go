@@ -1,0 +1,79 @@
+package console
+
+import (
+	"fmt"
+
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// labStocksPage shows the stocks of the lab.
+type labStocksPage struct {
+	*shell
+	Stocks   []stockCard
+	Chosen   string // the one that the form is about
+	What     string // as it was typed
+	CanCount bool
+}
+
+// showLabStocks lists the stocks of the lab, with the form that counts one.
+func showLabStocks(v *visit) error {
+	p := labStocksPage{shell: v.shell("Stocks of the lab"), Chosen: text(v.r, "stock"), What: text(v.r, "what")}
+	p.Watch = "*"
+	if err := p.Visitor.may(See, ""); err != nil {
+		return err
+	}
+	p.CanCount = p.Visitor.may(Run, "") == nil
+	all, err := v.lab.Stocks()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		p.Stocks = append(p.Stocks, stockCard{Stock: all[i], Text: view.LeftText(&all[i])})
+		if p.Chosen == "" && all[i].ComesToAnEnd() {
+			p.Chosen = all[i].Name
+		}
+	}
+	return v.write(drawStocks(p))
+}
+
+// countLabStock records a person's word on a stock of the lab.
+func countLabStock(v *visit) error {
+	if err := v.visitor().may(Run, ""); err != nil {
+		v.visitor().refused(Run, "")
+		return err
+	}
+	n := engine.Count{Stock: text(v.r, "stock"), Lot: text(v.r, "lot"), Reason: text(v.r, "reason")}
+	all, err := v.lab.Stocks()
+	if err != nil {
+		return err
+	}
+	what := &n.Labels
+	for i := range all {
+		if all[i].Name == n.Stock && all[i].Unit != "" {
+			what = &n.Amount
+		}
+	}
+	*what = text(v.r, "what")
+	if v.refusal = v.lab.Count(n, requested(v.r, engine.Request{})); v.refusal != nil {
+		return showLabStocks(v)
+	}
+	return v.redirect("/stocks", "counted")
+}
+
+// ending are the stocks of the lab that come to an end, in words. What cannot be read is shown by the
+// stocks' own page.
+func (v *visit) ending() (texts []string, stocks bool) {
+	all, err := v.lab.Stocks()
+	for i := range all {
+		if all[i].ComesToAnEnd() {
+			texts = append(texts, endingText(&all[i]))
+		}
+	}
+	return texts, err != nil || len(all) > 0
+}
+
+func endingText(s *campaign.Stock) string {
+	return fmt.Sprintf("%s of the lab comes to an end: %s.", s.Name, view.LeftText(s))
+}
