@@ -54,14 +54,14 @@ type ActEnded struct {
 	Status     ActStatus `json:"status"`
 	// Cause says why, where it is not done.
 	Cause string `json:"cause,omitempty"`
-	// Gave is what it gave for each of its experiments, in their order, where it is done and says so:
+	// Gave are its results for each of its experiments, in their order, where it is done and has any:
 	// one that is not listed is done, without a measurement.
 	Gave []Given `json:"gave,omitempty"`
 	// Rejected is the instrument's answer where it could not be used.
 	Rejected string `json:"rejected,omitempty"`
 }
 
-// Given is what an act gave for one experiment.
+// Given is the result of an act for one experiment.
 type Given struct {
 	Experiment string `json:"experiment"`
 	// Status is empty where it is done.
@@ -112,7 +112,7 @@ func (p ActUnresolved) Subject() string { return p.Act }
 func (p ActResolved) Subject() string   { return p.Act }
 func (p BatchEnded) Subject() string    { return p.Batch }
 
-// Of is what an act gave for an experiment: it is done where nothing else is said.
+// Of is the result of an act for an experiment: it is done where nothing else is said.
 func Of(gave []Given, experiment string) Given {
 	for _, g := range gave {
 		if g.Experiment == experiment {

@@ -223,7 +223,7 @@ type Command struct {
 	Drawn []events.Drawn `json:"drawn,omitempty"`
 }
 
-// Subject is what the command is for: the act, or the experiment.
+// Subject is the purpose of the command: the act, or the experiment.
 func (c Command) Subject() string { return cmp.Or(c.Act, c.Experiment) }
 
 // Sample is an experiment of an act that serves several.
@@ -300,7 +300,7 @@ type Outcome struct {
 	// Measurement is set where Status is Measured. Where it is Failed, and the campaign declares
 	// its quantities, it may hold values that were measured before the failure.
 	Measurement *events.Measurement `json:"measurement,omitempty"`
-	// Gave is what an act for several experiments gave for each of them, where Status is Done: one that
+	// Gave are the results of an act for several experiments, for each of them, where Status is Done: one that
 	// is not listed is done, without a measurement.
 	Gave []events.Given `json:"gave,omitempty"`
 	// Cause says why, where Status is not Measured.

@@ -73,7 +73,7 @@ type Campaign struct {
 	// Instruments take its place where an experiment needs several, by the names that the
 	// procedure uses.
 	Instruments map[string]Instrument `json:"instruments,omitempty"`
-	// Procedure is what is done for each experiment, in stages. In a campaign file a mapping, in
+	// Procedure lists the stages of an experiment. In a campaign file a mapping, in
 	// the order in which it is written. Absent: one act, at the instrument.
 	Procedure []Stage `json:"procedure,omitempty" jsonschema:"maxItems=64"`
 	// Batch says which experiments go through the procedure together.

@@ -20,9 +20,8 @@ func concludedAct(
 		if !a.Command.UnderWay() {
 			return nil // that the line is gone says nothing new
 		}
-		o = instruments.Outcome{Status: instruments.Unknown, Cause: legible(failed.Error())}
+		o = instruments.Outcome{Status: instruments.Unknown, Cause: failed.Error()}
 	}
-	o.Status, o.Cause = instruments.Status(legible(string(o.Status))), legible(o.Cause)
 	o = o.Recordable()
 	known := o.Status == instruments.Done || isKnown(o.Status)
 	switch {
@@ -58,6 +57,11 @@ func concludedAct(
 	return append(payloads, filesOf(c.State, a.Experiments[0], o)...)
 }
 
+// recordableCause is a cause that the log can hold.
+func recordableCause(text string) string {
+	return instruments.Outcome{Cause: text}.Recordable().Cause
+}
+
 // actStatus is the outcome of an act by the status that its instrument gave.
 func actStatus(s instruments.Status) events.ActStatus {
 	switch s {
@@ -73,7 +77,7 @@ func actStatus(s instruments.Status) events.ActStatus {
 	return events.ActFailed
 }
 
-// gave is what an act that is done gave for each of its experiments. A stage that is to give quantities
+// gave are the results of an act that is done, for each of its experiments. A stage that is to give quantities
 // has failed for an experiment without any.
 func gave(
 	s *campaign.State, a *campaign.Act, o instruments.Outcome, from instruments.Description,
@@ -85,7 +89,7 @@ func gave(
 	}
 	for _, id := range a.Experiments {
 		said := events.Of(reported, id)
-		given := events.Given{Experiment: id, Cause: legible(said.Cause)}
+		given := events.Given{Experiment: id, Cause: recordableCause(said.Cause)}
 		switch said.Status {
 		case events.ActDone:
 			if given = admittedBy(s, stage, id, said.Measurement, from); given.Status == "" && given.Measurement == nil {
@@ -101,14 +105,14 @@ func gave(
 	return all
 }
 
-// admittedBy is what a stage gave for an experiment, as it enters the campaign. A stage that gives
+// admittedBy is the result of a stage for an experiment, as it enters the campaign. A stage that gives
 // nothing may still say which composition it made.
 func admittedBy(
 	s *campaign.State, stage *definition.Stage, id string, reported *events.Measurement, from instruments.Description,
 ) events.Given {
 	given := events.Given{Experiment: id}
 	failed := func(cause string) events.Given {
-		given.Status, given.Cause = events.ActFailed, legible(cause)
+		given.Status, given.Cause = events.ActFailed, recordableCause(cause)
 		return given
 	}
 	if reported == nil {
@@ -167,7 +171,7 @@ func (r *Resolve) act(c Now, a *campaign.Act) ([]events.Payload, error) {
 	return payloads, nil
 }
 
-// given is what a person says that an act has given: where its stage gives quantities, for one
+// given are the results of an act by a person's word: where its stage gives quantities, for one
 // experiment.
 func (r *Resolve) given(c Now, a *campaign.Act) ([]events.Given, error) {
 	stage := c.Batch(a.Batch).Stage(a.Stage)

@@ -55,7 +55,7 @@ func CommandOf(s *campaign.State, about string) instruments.Command {
 	return cmd
 }
 
-// sent is what an instrument is sent of a composition at a stage.
+// sent is the part of a composition that an instrument is sent at a stage.
 func sent(stage *definition.Stage, all definition.Point) definition.Point {
 	if stage.Parameters == nil && stage.Set == nil {
 		return all

@@ -55,7 +55,7 @@ func nextDecision(c Now) (Step, error) {
 }
 
 // nextWork waits for experiments that are under way; in a campaign with a procedure those that wait
-// for a batch begin first, where nobody can join them any more.
+// for a batch begin first, where no others can join them.
 func nextWork(c Now) Step {
 	if step := lastBatch(c); step != nil {
 		return step

@@ -39,7 +39,7 @@ func DrawnByAct(s *campaign.State, next Due, of LabStocks) ([]events.Drawn, *Sho
 	return drawn(s, s.Batch(next.Batch).Stage(next.Stage).Draws, subject, next.Experiments, of)
 }
 
-// Recovered is a command whose fate its instrument has told to a process that had not sent it.
+// Recovered is a command whose fate its instrument reported to a process that had not sent it.
 func Recovered(o campaign.Order, fate instruments.Fate) events.RecoveredCommand {
 	experiment, act := subject(o)
 	return events.RecoveredCommand{Experiment: experiment, Act: act, Command: o.ID, Fate: string(fate)}

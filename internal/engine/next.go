@@ -56,7 +56,7 @@ type World struct {
 	LabStocks LabStocks
 }
 
-// Resource is what a process knows of an instrument at one moment.
+// Resource is the knowledge of a process about an instrument at one moment.
 type Resource struct {
 	// Capacity is the number of commands that the instrument works on at once. The
 	// definition limits how many experiments may be requested at once.

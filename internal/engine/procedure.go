@@ -109,7 +109,7 @@ func openBatch(s *campaign.State) *campaign.Batch {
 	return nil
 }
 
-// ended returns what is known of a batch and not recorded yet: an experiment that is measured, or
+// ended returns the known facts about a batch that are not recorded yet: an experiment that is measured, or
 // cannot be any more, and the end of the batch.
 func ended(c Now, b *campaign.Batch) (payloads []events.Payload) {
 	open := false
@@ -150,7 +150,7 @@ func isCleaned(s *campaign.State, b *campaign.Batch) bool {
 }
 
 // outcome returns the outcome of an open experiment of a batch as it follows from its acts; nil while
-// there is none.
+// it is open.
 func outcome(c Now, b *campaign.Batch, x *campaign.Experiment) events.Payload {
 	all := true
 	for i := range b.Procedure {
@@ -211,7 +211,7 @@ func windowEnd(c Now, b *campaign.Batch, edge definition.Edge, experiment string
 // gave, in the order of the definition. The composition that was made is that of the first act that
 // named one.
 func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *events.ExperimentMeasured {
-	m := events.Measurement{}
+	whole := events.Measurement{}
 	instrument := ""
 	for _, id := range b.Acts {
 		a := s.Act(id)
@@ -223,38 +223,38 @@ func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *e
 		if given.Status != events.ActDone || gave == nil {
 			continue
 		}
-		if m.Actual == nil {
-			m.Actual = gave.Actual
+		if whole.Actual == nil {
+			whole.Actual = gave.Actual
 		}
 		if gave.All() != nil {
 			definition.Default(&instrument, a.Command.Instrument)
-			definition.Default(&m.Identity, gave.Identity)
+			definition.Default(&whole.Identity, gave.Identity)
 		}
-		if m.Began.IsZero() {
-			m.Began = gave.Began
+		if whole.Began.IsZero() {
+			whole.Began = gave.Began
 		}
-		if gave.Ended.After(m.Ended) {
-			m.Ended = gave.Ended
+		if gave.Ended.After(whole.Ended) {
+			whole.Ended = gave.Ended
 		}
 		if gave.Objective != (definition.Quantity{}) {
-			m.Objective = gave.Objective
+			whole.Objective = gave.Objective
 		}
-		m.Quantities = append(m.Quantities, gave.Quantities...)
-		m.Missing = append(m.Missing, gave.Missing...)
-		m.Further = append(m.Further, gave.Further...)
-		m.Unread = append(m.Unread, gave.Unread...)
+		whole.Quantities = append(whole.Quantities, gave.Quantities...)
+		whole.Missing = append(whole.Missing, gave.Missing...)
+		whole.Further = append(whole.Further, gave.Further...)
+		whole.Unread = append(whole.Unread, gave.Unread...)
 	}
-	if m.Actual == nil {
-		m.Actual = x.Parameters
+	if whole.Actual == nil {
+		whole.Actual = x.Parameters
 	}
 	declared := s.Definition.Declared()
 	place := func(name string) int {
 		return slices.IndexFunc(declared, func(q definition.QuantityDef) bool { return q.Name == name })
 	}
-	slices.SortStableFunc(m.Quantities, func(a, b definition.Quantity) int { return place(a.Name) - place(b.Name) })
-	slices.SortStableFunc(m.Missing, func(a, b events.Missing) int { return place(a.Name) - place(b.Name) })
+	slices.SortStableFunc(whole.Quantities, func(a, b definition.Quantity) int { return place(a.Name) - place(b.Name) })
+	slices.SortStableFunc(whole.Missing, func(a, b events.Missing) int { return place(a.Name) - place(b.Name) })
 	return &events.ExperimentMeasured{
-		Experiment: x.ID, Instrument: instrument, Requested: x.Parameters, Measurement: m,
+		Experiment: x.ID, Instrument: instrument, Requested: x.Parameters, Measurement: whole,
 	}
 }
 
@@ -438,7 +438,7 @@ func actDeadline(c Now) (first time.Time) {
 	return first
 }
 
-// waitForWork is what a campaign waits for while experiments are under way.
+// waitForWork is the wait of a campaign with experiments under way.
 func waitForWork(c Now) Wait {
 	wait := Wait{For: waitingForInstrument(c), Until: Deadline(c)}
 	if len(c.Definition.Procedure) == 0 {

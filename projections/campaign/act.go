@@ -192,7 +192,7 @@ func (s *State) endBatch(e events.Event, p *events.BatchEnded) (problem string) 
 	b := s.Batch(p.Batch)
 	switch {
 	case b == nil:
-		return fmt.Sprintf("there is no batch %s", p.Batch)
+		return fmt.Sprintf("batch %s does not exist", p.Batch)
 	case b.Over:
 		return fmt.Sprintf("batch %s has ended before", b.ID)
 	case s.UnderWay(b):
@@ -212,7 +212,7 @@ func (s *State) dispatchAct(e events.Event, p *events.ActDispatched) (problem st
 	}
 	b := s.Batch(p.Batch)
 	if b == nil || b.Over {
-		return fmt.Sprintf("there is no batch %s under way", p.Batch)
+		return fmt.Sprintf("batch %s is not under way", p.Batch)
 	}
 	stage := b.Stage(p.Stage)
 	if stage == nil || len(p.Experiments) == 0 {
@@ -364,7 +364,7 @@ func aboutAct(s *State, e events.Event, payload events.Payload) (problem string)
 	case !ok:
 		return "what it changes is not known"
 	case a == nil:
-		return fmt.Sprintf("there is no act %s", payload.Subject())
+		return fmt.Sprintf("act %s does not exist", payload.Subject())
 	case !slices.Contains(row.from, a.Command.Fate):
 		return fmt.Sprintf("the command of act %s is %s", a.ID, a.Command.Fate)
 	}

@@ -47,8 +47,7 @@ func (s *State) Orders() iter.Seq[Order] {
 	}
 }
 
-// Order returns the command of an experiment or an act. Its Command is nil where there is no such
-// subject.
+// Order returns the command of an experiment or an act. Its Command is nil for an unknown subject.
 func (s *State) Order(subject string) Order {
 	if x := s.Experiment(subject); x != nil {
 		return x.order()

@@ -10,7 +10,7 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// checkFollows makes again what the engine says of a batch and its experiments: it follows from the
+// checkFollows makes the engine's record of a batch and its experiments again: it follows from the
 // acts before, and from the clock where a stage was missed.
 func checkFollows(a *auditor, in *identified) {
 	for _, now := range []engine.Step{a.next(a.now), a.next(a.event.Time)} {
@@ -81,7 +81,7 @@ func checkGave(a *auditor, act *campaign.Act, status events.ActStatus, gave []ev
 	switch status {
 	case events.ActDone, events.ActFailed, events.ActInfeasible, events.ActDeferred, events.ActCancelled:
 	default:
-		a.mismatch(act.ID, "%q is no outcome of an act", status)
+		a.mismatch(act.ID, "%q is not an outcome of an act", status)
 	}
 	stage := a.core.State().Batch(act.Batch).Stage(act.Stage)
 	def := a.core.State().Definition.Giving(stage.Gives)

@@ -572,7 +572,7 @@ func simulatedDevice(a *auditor, in *identified, resource string) bool {
 	return *d.simulated
 }
 
-// deviceOf returns what is known of an instrument.
+// deviceOf returns the known facts about an instrument.
 func (a *auditor) deviceOf(resource string) *device {
 	if a.devices[resource] == nil {
 		a.devices[resource] = new(device)

@@ -225,7 +225,7 @@ func (d *device) guard(def *definition.Campaign) guard {
 	}}
 }
 
-// world is what the process knows of the device.
+// world is the process's knowledge of the device.
 func (d *device) world() engine.Resource {
 	_, delivers := d.instrument.(instruments.Deliverer)
 	r := engine.Resource{

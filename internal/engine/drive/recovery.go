@@ -98,8 +98,8 @@ func withReplacement(
 		}
 		how := replacement(last[name].Command, d.description)
 		text := "the instrument has been replaced: " + how
-		told := slices.ContainsFunc(s.Notes, func(n campaign.Note) bool { return n.Text == text })
-		if how != "" && !told {
+		known := slices.ContainsFunc(s.Notes, func(n campaign.Note) bool { return n.Text == text })
+		if how != "" && !known {
 			payloads = append(payloads, &events.NoteAdded{About: last[name].Subject, Text: text})
 		}
 	}

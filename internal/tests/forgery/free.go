@@ -35,7 +35,7 @@ var Free = []Fact{
 	{`experiment\.(failed|unresolved|cancelled|infeasible|deferred)`, `cause`, "an instrument's words"},
 	{`experiment\.failed`, `rejected`, "an instrument's words"},
 	{`act\.(ended|unresolved)`, `(cause|rejected|gave/#/cause)`, "an instrument's words"},
-	{`act\.ended`, `gave/#/measurement/(identity|began|ended|further(/.*)?)`, "what the device says of itself, and of more than the stage gives"},
+	{`act\.ended`, `gave/#/measurement/(identity|began|ended|further(/.*)?)`, "the device's account of itself, and of more than the stage gives"},
 	{`experiment\.measured`, `(identity|began|ended|further/.*|further)`, "what the device says of itself, and of more than the objective"},
 	{`experiment\.failed`, `measurement/(identity|missing/#/reason)`, "what the device says of itself, and of what it did not measure"},
 	{`quantity\.arrived`, `(unread|missing/reason)`, "an instrument's words, where it said that there is no value"},
