@@ -372,6 +372,9 @@ func actRests(c Now, resource string) time.Time {
 	return c.end(ended, ended.Add(rest))
 }
 
+// mostPutOff is how many acts in a row an instrument may put off where no time passes between them.
+const mostPutOff = 50
+
 // nextActBreak is the circuit breaker of acts: it pauses a campaign one of whose instruments has given
 // nothing several times in a row, or has put everything off for long.
 func nextActBreak(c Now) (Step, error) {
@@ -382,7 +385,7 @@ func nextActBreak(c Now) (Step, error) {
 		row := actRow(c, resource)
 		tried := 0
 		for _, a := range row {
-			if a.Status == events.ActFailed || c.Eager {
+			if a.Status == events.ActFailed {
 				tried++
 			}
 		}
@@ -391,7 +394,7 @@ func nextActBreak(c Now) (Step, error) {
 		}
 		last := row[len(row)-1]
 		long := last.EndedAt.Sub(row[0].EndedAt)
-		if tried >= failuresInARow || long >= patience {
+		if tried >= failuresInARow || long >= patience || len(row) >= mostPutOff {
 			return record(&events.CampaignPaused{Reason: fmt.Sprintf(
 				"the last %d acts at %s gave nothing, %s (%s) for this reason: %s; see to it",
 				len(row), resource, last.ID, last.Stage, last.Cause)})

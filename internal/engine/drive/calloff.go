@@ -115,18 +115,34 @@ func (o callingOff) void(ctx context.Context) (events.Voided, error) {
 }
 
 // answered reports that the command is void, with its fate.
+//
+// That a device is out of reach when it is asked for the fate is not an answer: a person may have said
+// before that the command was not performed, and it is repeated on the device's word. So it is asked
+// until it answers, and a command that it is at work on is awaited until its end is known.
 func (o callingOff) answered(ctx context.Context, by events.Voided) {
 	said := calledOff{subject: o.cmd.Subject(), order: o.order.Order, by: by}
-	if o.asks && !o.byHand {
-		said.fate = recalledBy(ctx, o.instrument, o.cmd).fate
-	}
-	acted := said.fate == instruments.FateRunning || said.fate == instruments.FateFinished
-	if o.settled && acted {
-		if said.fate == instruments.FateRunning {
-			o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, "it is still at work on it"})
+	for wait := firstCallOffPause; o.asks && !o.byHand; wait = min(2*wait, longestCallOffPause) {
+		v, err := askedFor(ctx, o.instrument, o.cmd)
+		acted := v.fate == instruments.FateRunning || v.fate == instruments.FateFinished
+		if err == nil && o.settled && acted {
+			if v.fate == instruments.FateRunning {
+				o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, "it is still at work on it"})
+			}
+			var outcome instruments.Outcome
+			if outcome, err = o.instrument.Await(ctx, o.cmd); err == nil {
+				said.ended = &outcome
+			}
 		}
-		if outcome, err := o.instrument.Await(ctx, o.cmd); err == nil {
-			said.ended = &outcome
+		if err == nil {
+			said.fate = v.fate
+			break
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, "it does not say what became of it: " + err.Error()})
+		if !pause(ctx, wait) {
+			return
 		}
 	}
 	if ctx.Err() == nil {

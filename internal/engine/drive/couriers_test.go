@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/campaignd/campaignd/adapters/humans"
@@ -148,4 +149,47 @@ type startless struct {
 func (s startless) Start(context.Context, instruments.Command) error {
 	s.t.Error("it was started")
 	return nil
+}
+
+// flaky is out of reach for its first calls.
+type flaky struct {
+	absent
+	recalls, awaits int // that fail
+}
+
+func (f *flaky) Recover(context.Context, instruments.Command) (instruments.Fate, error) {
+	if f.recalls--; f.recalls >= 0 {
+		return instruments.FateUnknown, errors.New("the line is down")
+	}
+	return instruments.FateRunning, nil
+}
+
+func (f *flaky) Await(context.Context, instruments.Command) (instruments.Outcome, error) {
+	if f.awaits--; f.awaits >= 0 {
+		return instruments.Outcome{}, errors.New("the line is down")
+	}
+	return instruments.Outcome{Status: instruments.Failed, Cause: "it was stopped"}, nil
+}
+
+// Law: a line that is down is not an answer. A person said that nothing had moved, the command was
+// called off, and the device could not be asked: the repetition would have gone out while it was at work.
+func TestCallOffIsAnsweredByAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		team := newTeam(t)
+		off := callingOff{
+			team: team, instrument: &flaky{recalls: 7, awaits: 2}, cmd: instruments.Command{Experiment: "e1"},
+			order: campaign.CallOff{Order: "7"}, asks: true, settled: true,
+		}
+		go off.answered(t.Context(), events.VoidedByInstrument)
+		for {
+			said, ok := (<-team.inbox).(calledOff)
+			if !ok {
+				continue // why it is not answered yet
+			}
+			if said.fate != instruments.FateRunning || said.ended == nil {
+				t.Errorf("it is answered as %+v", said)
+			}
+			return
+		}
+	})
 }

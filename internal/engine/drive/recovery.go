@@ -276,25 +276,33 @@ func cancelled(ctx context.Context, instrument instruments.Instrument, cmd instr
 	return err == nil && o.Status == instruments.Cancelled
 }
 
-// recalledBy returns the instrument's account of a command's fate. Errors are tried again,
-// since a device may be slow to come back; an answer is believed at once.
+// recalledBy returns the instrument's account of a command's fate; without one the fate is unknown.
 func recalledBy(
 	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
 ) verdict {
+	v, err := askedFor(ctx, instrument, cmd)
+	if err != nil {
+		v = verdict{fate: instruments.FateUnknown, cause: fmt.Sprintf("the instrument cannot say: %v", err)}
+	}
+	return v
+}
+
+// askedFor asks the instrument for its account of a command's fate. Errors are tried again,
+// since a device may be slow to come back; an answer is believed at once.
+func askedFor(
+	ctx context.Context, instrument instruments.Instrument, cmd instruments.Command,
+) (verdict, error) {
 	unknown := func(cause string) verdict { return verdict{fate: instruments.FateUnknown, cause: cause} }
 	recoverer, ok := instrument.(instruments.Recoverer)
 	if !ok {
-		return unknown("the instrument keeps no memory of commands beyond its own process")
+		return unknown("the instrument keeps no memory of commands beyond its own process"), nil
 	}
 	fate, err := recoverer.Recover(ctx, cmd)
 	for attempt := 1; err != nil && attempt < attempts && pause(ctx, retryPause); attempt++ {
 		fate, err = recoverer.Recover(ctx, cmd)
 	}
-	switch {
-	case err != nil:
-		return unknown(fmt.Sprintf("the instrument cannot say: %v", err))
-	case fate == instruments.FateUnknown:
-		return unknown("the instrument does not know what became of the command")
+	if fate == instruments.FateUnknown {
+		return unknown("the instrument does not know what became of the command"), err
 	}
-	return verdict{fate: fate}
+	return verdict{fate: fate}, err
 }
