@@ -2191,8 +2191,8 @@ class Definition(Part):
         | Mapping[str, Any]]
         | None
     ) = None
-    """Procedure is what is done for each experiment, in stages. In a campaign file a mapping,
-    in the order in which it is written. Absent: one act, at the instrument.
+    """Procedure lists the stages of an experiment. In a campaign file a mapping, in the order
+    in which it is written. Absent: one act, at the instrument.
     """
 
     batch: Batch | Mapping[str, Any] | None = None
