@@ -26,8 +26,7 @@ type Stage struct {
 	Draws map[string]Draw `json:"draws,omitempty"`
 	// Gives are the quantities that it measures.
 	Gives []string `json:"gives,omitempty" jsonschema:"minItems=1"`
-	// Repeatable is set where an act that failed, or whose fate is unknown, may be made again
-	// without harm.
+	// Repeatable is set where an act that failed may be made again without harm.
 	Repeatable bool `json:"repeatable,omitempty"`
 	// Tries is how often the act is made at most. Default 1; of a repeatable stage 2.
 	Tries int `json:"tries,omitempty" jsonschema:"minimum=1,maximum=100"`
