@@ -219,7 +219,7 @@ func decodeMeasurement(raw json.RawMessage, of instruments.Command) (*events.Mea
 	return &m, nil
 }
 
-// decodeDone reads the rest of the outcome of an act that is done, and what there is to say of it. What
+// decodeDone reads the rest of the outcome of an act that is done, and the remarks on it. What
 // is written wrongly costs the experiment that it is about, or nothing.
 func decodeDone(fields fields, of instruments.Command) (o instruments.Outcome, remarks []string) {
 	o.Status = instruments.Done
@@ -232,7 +232,7 @@ func decodeDone(fields fields, of instruments.Command) (o instruments.Outcome, r
 	}
 	if raw := fields.take("measurement"); !absent(raw) {
 		if of.Experiments != nil {
-			remark("a measurement that is of none of its experiments: %s", program.Clip(raw))
+			remark("a measurement for none of its experiments: %s", program.Clip(raw))
 		} else {
 			entry, _ := json.Marshal(map[string]any{"experiment": of.Experiment, "measurement": raw})
 			list = append(list, entry)
@@ -252,7 +252,7 @@ func decodeDone(fields fields, of instruments.Command) (o instruments.Outcome, r
 	}
 	fields.take("cause")
 	for _, u := range fields.unknown("") {
-		remark("%s is no field of an act that is done: %s", u.Field, program.Clip([]byte(u.Text)))
+		remark("an act that is done has no field %s: %s", u.Field, program.Clip([]byte(u.Text)))
 	}
 	return o, remarks
 }
@@ -292,7 +292,7 @@ func decodeGiven(
 			instruments.Legible(status, instruments.MaxName), program.Clip(raw))
 	}
 	for _, u := range fields.unknown("") {
-		remark("%s of %s is no field of what was given: %s", u.Field, given.Experiment, program.Clip([]byte(u.Text)))
+		remark("%s of %s, a field that the protocol does not have: %s", u.Field, given.Experiment, program.Clip([]byte(u.Text)))
 	}
 	return given, nil
 }
