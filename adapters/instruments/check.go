@@ -140,7 +140,7 @@ func checkGave(def definition.Campaign, o Outcome) error {
 			f.add("it gives something for %s twice", g.Experiment)
 		case g.Status != "" && g.Status != events.ActDone && g.Status != events.ActFailed && g.Status != events.ActInfeasible:
 			f.add("%s of %s is not one of done, failed and infeasible", quoted(string(g.Status)), g.Experiment)
-		case g.Measurement != nil && (g.Measurement.Objective != (definition.Quantity{}) || len(g.Measurement.Quantities) > 0):
+		case g.Measurement != nil && len(g.Measurement.All()) > 0:
 			if err := Check(def, Respelled(&def, *g.Measurement)); err != nil {
 				f.add("%s: %v", g.Experiment, err)
 			}

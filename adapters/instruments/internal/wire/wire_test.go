@@ -41,7 +41,12 @@ func TestDocumentation(t *testing.T) {
 				t.Errorf("%v, %s: %s", err, UnknownFields([]byte(reply)), reply)
 			}
 			if r.Outcome != nil {
-				if o := DecodeOutcome(r.Outcome, instruments.Command{}); o.Status != instruments.Measured {
+				plate := instruments.Command{Act: "a12", Gives: []string{"flow"}, Experiments: []instruments.Sample{{Experiment: "e7"}, {Experiment: "e9"}}}
+				if strings.Contains(string(r.Outcome), `"gave"`) {
+					if o := DecodeOutcome(r.Outcome, plate); o.Status != instruments.Done || len(o.Gave) != 2 || len(o.Remarks) > 0 {
+						t.Errorf("%+v: %s", o, line)
+					}
+				} else if o := DecodeOutcome(r.Outcome, instruments.Command{}); o.Status != instruments.Measured {
 					t.Errorf("%+v", o)
 				}
 			}
