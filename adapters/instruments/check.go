@@ -109,6 +109,8 @@ func CheckOutcome(def definition.Campaign, o Outcome) error {
 			return &MeasurementError{Faults: []string{"it says measured and holds no measurement"}}
 		}
 		return Check(def, Respelled(&def, *o.Measurement))
+	case Done:
+		return checkGave(def, o)
 	case Failed, Infeasible, Deferred, Cancelled, Unknown:
 		if o.Status == Failed && o.Measurement != nil && def.Several() {
 			return Check(def, Respelled(&def, *o.Measurement))
@@ -121,6 +123,33 @@ func CheckOutcome(def definition.Campaign, o Outcome) error {
 	}
 	fault := fmt.Sprintf("its status %q is not one of the contract's", o.Status)
 	return &MeasurementError{Faults: []string{fault}}
+}
+
+// checkGave checks what an act gave, where it gave anything.
+func checkGave(def definition.Campaign, o Outcome) error {
+	var f faults
+	all := o.Gave
+	if o.Measurement != nil {
+		all = append(slices.Clone(all), events.Given{Experiment: "its experiment", Measurement: o.Measurement})
+	}
+	for i, g := range all {
+		switch twice := slices.ContainsFunc(all[:i], func(h events.Given) bool { return h.Experiment == g.Experiment }); {
+		case g.Experiment == "":
+			f.add("gave %d names no experiment", i+1)
+		case twice:
+			f.add("it gives something for %s twice", g.Experiment)
+		case g.Status != "" && g.Status != events.ActDone && g.Status != events.ActFailed && g.Status != events.ActInfeasible:
+			f.add("%s of %s is not one of done, failed and infeasible", quoted(string(g.Status)), g.Experiment)
+		case g.Measurement != nil && len(g.Measurement.All()) > 0:
+			if err := Check(def, Respelled(&def, *g.Measurement)); err != nil {
+				f.add("%s: %v", g.Experiment, err)
+			}
+		}
+	}
+	if f != nil {
+		return &MeasurementError{Faults: f}
+	}
+	return nil
 }
 
 // MismatchError says that an instrument cannot perform a campaign, with every

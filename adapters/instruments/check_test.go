@@ -144,7 +144,11 @@ func TestCheckOutcome(t *testing.T) {
 		{instruments.Outcome{Status: instruments.Failed, Cause: "leak"}, true},
 		{instruments.Outcome{Status: instruments.Measured}, false},
 		{instruments.Outcome{Status: instruments.Failed, Measurement: &m}, false},
-		{instruments.Outcome{Status: "done", Measurement: &m}, false},
+		{instruments.Outcome{Status: "complete", Measurement: &m}, false},
+		{instruments.Outcome{Status: instruments.Done}, true},
+		{instruments.Outcome{Status: instruments.Done, Gave: []events.Given{{Experiment: "e1", Measurement: &m}, {Experiment: "e2", Status: "failed"}}}, true},
+		{instruments.Outcome{Status: instruments.Done, Gave: []events.Given{{Experiment: "e1"}, {Experiment: "e1"}}}, false},
+		{instruments.Outcome{Status: instruments.Done, Gave: []events.Given{{Experiment: "e1", Status: "ok"}}}, false},
 		{instruments.Outcome{}, false},
 	} {
 		if err := instruments.CheckOutcome(campaign(), c.o); (err == nil) != c.ok {

@@ -47,6 +47,8 @@ type Environment struct {
 	Folder string
 	// Store is the address of the campaign's store, empty without one.
 	Store string
+	// Resource is the campaign's name of the instrument, empty of the only one.
+	Resource string
 	// Prompter asks the person at the terminal; nil without a terminal.
 	Prompter console.Prompter
 	// Acts is the file to which the device's side appends its acts, for a check that counts them;

@@ -40,7 +40,8 @@
 // those that give quantities after an experiment has ended, [Listener] for those that
 // may say more of them unasked, [Confirmer] for those whose confirmation of a start
 // may come late, [Candidates] for those that can only measure a list, [Voider] for
-// those whose answer to Cancel is binding, [Keeper] for those whose ledger is durable
+// those whose answer to Cancel is binding, [Batcher] for those that perform acts for several
+// experiments together, [Keeper] for those whose ledger is durable
 // and complete, [Ender], [Killer], [Holder], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;
@@ -51,6 +52,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -175,6 +178,12 @@ type Watch struct {
 	Left int
 }
 
+// Batcher is an Instrument that says whether it performs acts for several experiments together.
+type Batcher interface {
+	// Batches is known once Describe has returned.
+	Batches() bool
+}
+
 // Candidates is an Instrument that can measure only the compositions it lists.
 type Candidates interface {
 	Candidates(ctx context.Context) ([]definition.Point, error)
@@ -225,6 +234,52 @@ type Command struct {
 
 // Subject is the purpose of the command: the act, or the experiment.
 func (c Command) Subject() string { return cmp.Or(c.Act, c.Experiment) }
+
+// Same reports whether two commands ask for the same: their identifier stands for one composition, or
+// one plate of them, for ever.
+func (c Command) Same(other Command) bool {
+	return maps.Equal(c.Parameters, other.Parameters) && slices.EqualFunc(c.Experiments, other.Experiments,
+		func(a, b Sample) bool {
+			return a.Experiment == b.Experiment && a.Position == b.Position && maps.Equal(a.Parameters, b.Parameters)
+		})
+}
+
+// Cloned returns the command with compositions of its own.
+func (c Command) Cloned() Command {
+	c.Parameters = maps.Clone(c.Parameters)
+	c.Experiments = slices.Clone(c.Experiments)
+	for i := range c.Experiments {
+		c.Experiments[i].Parameters = maps.Clone(c.Experiments[i].Parameters)
+	}
+	return c
+}
+
+// Compositions are those that the command asks for.
+func (c Command) Compositions() []definition.Point {
+	if c.Experiments == nil {
+		return []definition.Point{c.Parameters}
+	}
+	var all []definition.Point
+	for _, x := range c.Experiments {
+		all = append(all, x.Parameters)
+	}
+	return all
+}
+
+// Serves are the experiments that the command is for.
+func (c Command) Serves() []string {
+	if c.Experiments == nil {
+		return []string{c.Experiment}
+	}
+	var all []string
+	for _, x := range c.Experiments {
+		all = append(all, x.Experiment)
+	}
+	return all
+}
+
+// Idle reports whether the command is to measure nothing: an act of a stage that gives no quantities.
+func (c Command) Idle() bool { return c.Act != "" && len(c.Gives) == 0 }
 
 // Sample is an experiment of an act that serves several.
 type Sample struct {

@@ -1,6 +1,7 @@
 package definition
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 )
@@ -125,7 +126,7 @@ func (c *Campaign) Giving(names []string) *Campaign {
 }
 
 // For is the definition as one of its instruments knows it, which takes the place of the only one:
-// with the quantities that its stages give, and the parameters that they are sent. Where not all
+// with its stages, the quantities that they give, and the parameters that they are sent. Where not all
 // parameters are sent, constraints, excluded regions and candidates are left out. The instrument of
 // "" is the only one.
 func (c *Campaign) For(resource string) *Campaign {
@@ -147,6 +148,7 @@ func (c *Campaign) For(resource string) *Campaign {
 	}
 	own := c.Giving(gives)
 	own.Instrument = c.At(resource)
+	own.Procedure = slices.DeleteFunc(slices.Clone(c.Procedure), func(s Stage) bool { return s.On != resource })
 	if !all {
 		own.Parameters = slices.DeleteFunc(slices.Clone(c.Parameters),
 			func(p Parameter) bool { return !slices.Contains(sent, p.Name) })
@@ -154,6 +156,30 @@ func (c *Campaign) For(resource string) *Campaign {
 	}
 	own.Parameters = append(slices.Clip(own.Parameters), set...)
 	return own
+}
+
+// Together is the first stage that one act performs for the whole batch, nil where there is none.
+func (c *Campaign) Together() *Stage {
+	i := slices.IndexFunc(c.Procedure, func(s Stage) bool { return s.Together })
+	if i < 0 {
+		return nil
+	}
+	return &c.Procedure[i]
+}
+
+// OneByOne is the fault of a campaign, as one of its instruments knows it, where the instrument
+// performs one experiment with each command, and a stage of its is done together. settings is where
+// the instrument's stand.
+func (c *Campaign) OneByOne(settings Path) []Fault {
+	stage := c.Together()
+	if stage == nil {
+		return nil
+	}
+	return []Fault{{
+		At:      settings,
+		Problem: fmt.Sprintf("stage %s is done for the batch together, and this instrument takes one experiment at a time", stage.Name),
+		Remedy:  "remove `together` from the stage, or use a program that says `batches`",
+	}}
 }
 
 // fixed adds a setting to parameters: a value of one that does not vary.

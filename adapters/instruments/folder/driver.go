@@ -116,7 +116,7 @@ func (s *Settings) Complete(*definition.Campaign) {
 
 // Check implements definition.Settings.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	f := remote.Faults{Def: def}
+	f := remote.Faults{Def: def, List: def.OneByOne(here)}
 	f.Device(here.To("device"), s.Device, false, s.Durable)
 	if s.Folder == "" {
 		f.Add(here.To("folder"), "the folder of requests and results is missing", "write folder: with its path")

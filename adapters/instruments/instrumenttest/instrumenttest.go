@@ -217,6 +217,9 @@ func Checks() []Check {
 			"A new process whose ledger is lost finds a run by its handle, or does not know it: " +
 				"it never says that it was not started.", "and nothing moves",
 			0, handle},
+		{"gave",
+			"An act for several experiments gives each its own result, or the reason for none.", "and is performed once",
+			1, together},
 		{"voids",
 			"A program that was stopped reads a start that was given up, and its cancel: " +
 				"once that is answered, Recover tells the truth.", "and nothing begins",

@@ -43,7 +43,13 @@ func (*Settings) Confined() bool { return true }
 func (*Settings) Complete(*definition.Campaign) {}
 
 // Check implements definition.Settings.
-func (*Settings) Check(*definition.Campaign, definition.Path) []definition.Fault { return nil }
+// A person who measures several experiments together enters each by itself.
+func (*Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
+	if s := def.Together(); s != nil && len(s.Gives) > 0 {
+		return def.OneByOne(here)
+	}
+	return nil
+}
 
 // Words implements definition.Settings.
 func (*Settings) Words(*definition.Campaign) string { return "a person who enters each value" }

@@ -94,7 +94,7 @@ func (i *Instrument) Await(ctx context.Context, cmd instruments.Command) (instru
 		for {
 			line, err := i.ask(ctx, e, problem)
 			if err != nil {
-				return instruments.Outcome{}, fmt.Errorf("manual instrument, %s: %w", cmd.Experiment, err)
+				return instruments.Outcome{}, fmt.Errorf("manual instrument, %s: %w", cmd.Subject(), err)
 			}
 			o, err := parse(i.def, e.cmd, line)
 			if err == nil {
@@ -147,22 +147,25 @@ func (i *Instrument) Recover(ctx context.Context, cmd instruments.Command) (inst
 // experiment returns the entry of cmd. again is the value for a command that is new to this
 // process.
 func (i *Instrument) experiment(cmd instruments.Command, again bool) (*experiment, error) {
-	for _, p := range i.def.Parameters {
-		if _, ok := cmd.Parameters[p.Name]; !ok || len(cmd.Parameters) != len(i.def.Parameters) {
-			return nil, fmt.Errorf("%w: its composition does not have the campaign's parameters",
-				instruments.ErrRefused)
+	for _, point := range cmd.Compositions() {
+		for _, p := range i.def.Parameters {
+			_, ok := point[p.Name]
+			if cmd.Act == "" && (!ok || len(point) != len(i.def.Parameters)) { // a stage may be sent a part of it
+				return nil, fmt.Errorf("%w: its composition does not have the campaign's parameters",
+					instruments.ErrRefused)
+			}
 		}
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if e := i.experiments[cmd.ID]; e != nil {
-		if !maps.Equal(e.cmd.Parameters, cmd.Parameters) {
+		if !e.cmd.Same(cmd) {
 			return nil, fmt.Errorf("%w: command %s was started with another composition",
 				instruments.ErrRefused, cmd.ID)
 		}
 		return e, nil
 	}
-	cmd.Parameters = maps.Clone(cmd.Parameters)
+	cmd = cmd.Cloned()
 	e := &experiment{
 		cmd: cmd, again: again,
 		result:    console.NewOnce[instruments.Outcome](),
@@ -212,9 +215,9 @@ func (i *Instrument) ask(ctx context.Context, e *experiment, problem string) (st
 // measured it.
 func (i *Instrument) form(e *experiment, off bool, problem string) console.Form {
 	f := console.Form{
-		Key:     e.cmd.Experiment,
+		Key:     e.cmd.Subject(),
 		Title:   fmt.Sprintf("measure the %s of", format.List(namesOf(&i.def)...)),
-		Body:    console.Composition(format.CompositionsToMake(&i.def), e.cmd.Parameters),
+		Body:    i.compositions(e.cmd),
 		Brief:   "the value, failed, can't, again or cancel",
 		Problem: problem,
 		Hint: fmt.Sprintf("enter the %s, `failed REASON`, "+
@@ -222,6 +225,12 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 			"`again REASON` (nothing took place; try again) or `cancel`; "+
 			"where the composition came out different, add for example %s=VALUE",
 			values(&i.def), i.def.Parameters[0].Name),
+	}
+	if e.cmd.Idle() {
+		f.Title = fmt.Sprintf("%s of %s", e.cmd.Stage, strings.Join(e.cmd.Serves(), ", "))
+		f.Brief = "done, failed, can't, again or cancel"
+		f.Hint = "enter `done`, `failed REASON`, `can't REASON` (it cannot be made), " +
+			"`again REASON` (nothing took place; try again) or `cancel`"
 	}
 	say := func(sentence string) { f.Body = console.Join(f.Body, console.Sentences(sentence)) }
 	if e.cmd.Replicate > 1 {
@@ -244,6 +253,19 @@ func (i *Instrument) form(e *experiment, off bool, problem string) console.Form 
 			"if you have measured it, enter that result")
 	}
 	return f
+}
+
+// compositions shows what the command is for: of an act for several experiments each with its position.
+func (i *Instrument) compositions(cmd instruments.Command) console.Text {
+	write := format.CompositionsToMake(&i.def)
+	if cmd.Experiments == nil {
+		return console.Composition(write, cmd.Parameters)
+	}
+	var lines []string
+	for _, x := range cmd.Experiments {
+		lines = append(lines, fmt.Sprintf("%d. %s: %s", x.Position, x.Experiment, write.Line(x.Parameters)))
+	}
+	return console.Sentences(lines...)
 }
 
 // namesOf are the names of the measured quantities.

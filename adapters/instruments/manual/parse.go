@@ -22,6 +22,7 @@ import (
 //	can't it does not dissolve the composition cannot be made or measured
 //	again the door was open    nothing took place; it is to be tried again
 //	cancel                     it was called off and not done
+//	done                       an act that measures nothing is done
 //
 // The error tells the person the right form.
 func parse(def definition.Campaign, cmd instruments.Command, line string) (instruments.Outcome, error) {
@@ -43,6 +44,12 @@ func parse(def definition.Campaign, cmd instruments.Command, line string) (instr
 			cause += ": " + rest
 		}
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: cause}, nil
+	}
+	if cmd.Idle() {
+		if strings.EqualFold(line, "done") {
+			return instruments.Outcome{Status: instruments.Done}, nil
+		}
+		return instruments.Outcome{}, fmt.Errorf("%s measures nothing: enter done, or: failed REASON", cmd.Stage)
 	}
 	return measured(def, cmd, words)
 }
@@ -137,6 +144,9 @@ func measured(
 		return instruments.Outcome{}, fmt.Errorf("%w; enter it again, or: failed REASON", err)
 	}
 	m = instruments.Arranged(&def, m)
+	if cmd.Act != "" && maps.Equal(m.Actual, cmd.Parameters) {
+		m.Actual = nil // the engine knows the rest of it
+	}
 	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}, nil
 }
 

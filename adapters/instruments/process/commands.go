@@ -80,15 +80,15 @@ func (i *Instrument) known(cmd instruments.Command) (*command, error) {
 	defer i.mu.Unlock()
 	c := i.commands[cmd.ID]
 	if c == nil {
-		cmd.Parameters = maps.Clone(cmd.Parameters)
+		cmd = cmd.Cloned()
 		c = &command{Command: cmd, done: make(chan struct{}), filing: make(chan struct{}, 1),
 			deliveries: make(chan instruments.Delivery, maxDeliveries), signs: make(chan events.Sign, maxSigns)}
 		i.commands[cmd.ID] = c
 	}
-	if !maps.Equal(c.Parameters, cmd.Parameters) {
+	if !c.Same(cmd) {
 		return nil, fmt.Errorf("command %s was given before with other parameters (%v, now %v): "+
 			"an ID stands for one experiment for ever",
-			cmd.ID, c.Parameters, cmd.Parameters)
+			cmd.ID, c.Compositions(), cmd.Compositions())
 	}
 	definition.Default(&c.handle, cmd.Handle)
 	return c, nil
@@ -219,7 +219,10 @@ func (i *Instrument) start(p *peer, c *command) error {
 		return fmt.Errorf("%w: command %s was meant for %s %s, and %s was started again and is %s %s",
 			instruments.ErrRefused, c.ID, meant.Name, meant.Identity, i.host.Name(), now.Name, now.Identity)
 	}
-	if err := wire.CheckLimits(p.description, c.Parameters); err != nil {
+	if len(c.Experiments) > 0 && !p.batches {
+		return fmt.Errorf("%w: command %s: %w", instruments.ErrRefused, c.ID, oneByOne(i.host.Name(), c.Stage))
+	}
+	if err := wire.CheckCommand(p.description, c.Command); err != nil {
 		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	i.enlist(p) // by now the folder of the record is there
@@ -377,7 +380,7 @@ func (i *Instrument) askOutcome(c *command, a *awaiting) {
 			i.failAwait(c, a, fmt.Errorf("%s answered the request %q for command %s without an outcome",
 				i.host.Name(), wire.OpAwait, c.ID))
 		default:
-			i.settle(c, reply.Result(c.Parameters))
+			i.settle(c, reply.Result(c.Command))
 		}
 	}
 	_, err := a.peer.ask(i.life, i.about(c, wire.OpAwait), deliver)
@@ -413,16 +416,32 @@ func (i *Instrument) outcomeOf(c *command) (instruments.Outcome, bool) {
 		return instruments.Outcome{}, false
 	}
 	o := *c.outcome
-	if o.Measurement != nil {
-		m := *o.Measurement
-		m.Actual = maps.Clone(m.Actual)
-		m.Further = slices.Clone(m.Further)
-		m.Quantities = slices.Clone(m.Quantities)
-		m.Missing = slices.Clone(m.Missing)
-		m.Unread = slices.Clone(m.Unread)
-		o.Measurement = &m
+	o.Measurement = cloned(o.Measurement)
+	o.Gave = slices.Clone(o.Gave)
+	for k := range o.Gave {
+		o.Gave[k].Measurement = cloned(o.Gave[k].Measurement)
 	}
 	return o, true
+}
+
+func cloned(of *events.Measurement) *events.Measurement {
+	if of == nil {
+		return nil
+	}
+	m := *of
+	m.Actual = maps.Clone(m.Actual)
+	m.Further = slices.Clone(m.Further)
+	m.Quantities = slices.Clone(m.Quantities)
+	m.Missing = slices.Clone(m.Missing)
+	m.Unread = slices.Clone(m.Unread)
+	return &m
+}
+
+// oneByOne refuses an act for several experiments: a program that knows nothing of them would read
+// that it has no parameters.
+func oneByOne(program, stage string) error {
+	return fmt.Errorf("stage %s is done for several experiments together, and %s does not say that it can "+
+		"(`batches` in the handshake, see docs/process-instrument.md)", stage, program)
 }
 
 // settle records the outcome of a command. The first one stands: another one is
@@ -476,7 +495,7 @@ func (i *Instrument) pushed(p *peer, reply wire.Reply, line []byte) {
 	case len(reply.Outcome) == 0 && reply.Lost == "":
 		p.notProtocol(line, errors.New("it names a command and gives no outcome"))
 	default:
-		i.settle(c, reply.Result(c.Parameters))
+		i.settle(c, reply.Result(c.Command))
 	}
 }
 
@@ -485,6 +504,13 @@ func (i *Instrument) Voids() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.voids
+}
+
+// Batches implements [instruments.Batcher]: the declaration of the latest run of the program.
+func (i *Instrument) Batches() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.batches
 }
 
 // Keeps implements [instruments.Keeper]: the declaration of the latest run of the program about its

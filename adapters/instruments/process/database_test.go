@@ -33,7 +33,7 @@ func TestEarlierInstanceIsToldFromADatabase(t *testing.T) {
 		t.Helper()
 		inst, book := open(t, cfg)
 		inst.Hurry()
-		inst.KeepRecord(at)
+		inst.KeepRecord(at, "")
 		must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 		return inst, book
 	}

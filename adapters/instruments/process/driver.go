@@ -49,7 +49,7 @@ var Driver = instruments.Driver{
 				return nil, errors.Join(err, i.Close())
 			}
 			i.KeepFiles(files)
-			i.KeepRecord(env.Store)
+			i.KeepRecord(env.Store, env.Resource)
 		}
 		return i, nil
 	},

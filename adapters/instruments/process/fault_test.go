@@ -237,7 +237,7 @@ func TestResults(t *testing.T) {
 		{"measures nothing", instruments.Failed, "no measurement", ""},
 		{"measures words", instruments.Failed, "12.9", ""},
 		{"measures too much", instruments.Failed, "1e999", ""},
-		{"measures without a sum", instruments.Unknown, `"done" is not a status`, ""},
+		{"measures without a sum", instruments.Unknown, `"done" is not a status of an experiment`, ""},
 		{"fails", instruments.Failed, "a bubble", ""},
 		{"measures in S/m", instruments.Measured, "", "S/m"},
 		{"measures out of range", instruments.Measured, "", "12900"},

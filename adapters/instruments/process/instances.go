@@ -101,17 +101,14 @@ func (fileRecord) host() string { return "" }
 // valueRecord is a value of a store in a database, whose address it is. Any machine
 // that goes on with the campaign reads it. It is opened for each use: a program
 // seldom starts or ends.
-type valueRecord string
+type valueRecord struct{ address, key string }
 
-const (
-	recordKey = "instrument"
-	// recordTime is how long the database may take: an experiment is worth more.
-	recordTime = 5 * time.Second
-)
+// recordTime is how long the database may take: an experiment is worth more.
+const recordTime = 5 * time.Second
 
 func (v valueRecord) read() (data []byte, err error) {
 	err = v.open(func(ctx context.Context, values events.ValueStore) (err error) {
-		data, err = values.Value(ctx, recordKey)
+		data, err = values.Value(ctx, v.key)
 		return err
 	})
 	return data, err
@@ -119,7 +116,7 @@ func (v valueRecord) read() (data []byte, err error) {
 
 func (v valueRecord) replace(before, next []byte) (done bool, err error) {
 	err = v.open(func(ctx context.Context, values events.ValueStore) (err error) {
-		done, err = values.SwapValue(ctx, recordKey, before, next)
+		done, err = values.SwapValue(ctx, v.key, before, next)
 		return err
 	})
 	return done, err
@@ -128,7 +125,7 @@ func (v valueRecord) replace(before, next []byte) (done bool, err error) {
 func (v valueRecord) open(do func(context.Context, events.ValueStore) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), recordTime)
 	defer cancel()
-	log, err := store.Open(string(v), store.Options{MustExist: true, Shared: true})
+	log, err := store.Open(v.address, store.Options{MustExist: true, Shared: true})
 	if err != nil {
 		return err
 	}
@@ -140,13 +137,18 @@ func (valueRecord) host() string { return hostname() }
 
 // KeepRecord has running instances of the program recorded with the store at an
 // address: in instrument.json of a folder, which need not exist yet, or in a
-// database. Call it before the instrument is used.
-func (i *Instrument) KeepRecord(address string) {
+// database. Of several instruments each has its own, by its name: the program of another one is no
+// earlier instance. Call it before the instrument is used.
+func (i *Instrument) KeepRecord(address, resource string) {
+	name := "instrument"
+	if resource != "" {
+		name += "-" + resource
+	}
 	if store.InDatabase(address) {
-		i.record = valueRecord(address)
+		i.record = valueRecord{address, name}
 		return
 	}
-	i.record = fileRecord(filepath.Join(address, "instrument.json"))
+	i.record = fileRecord(filepath.Join(address, name+".json"))
 }
 
 // recorded reads the record, and the instances in it that may be alive. The

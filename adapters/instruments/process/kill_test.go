@@ -198,7 +198,7 @@ func TestEarlierInstanceIsTold(t *testing.T) {
 	run := func() (*process.Instrument, *logbook) {
 		inst, book := open(t, cfg)
 		inst.Hurry()
-		inst.KeepRecord(filepath.Dir(record))
+		inst.KeepRecord(filepath.Dir(record), "")
 		must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 		return inst, book
 	}
@@ -236,7 +236,7 @@ func TestRecordFromTheFirstWord(t *testing.T) {
 	inst.Hurry()
 	folder := filepath.Join(t.TempDir(), "store")
 	makeStore(t, folder)
-	inst.KeepRecord(folder)
+	inst.KeepRecord(folder, "")
 	must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 	pid := inst.Program().Pid
 	if text := strings.Join(noted(folder, "instrument.json"), ""); strings.Count(text, fmt.Sprintf(`"pid":%d,`, pid)) != 1 {
@@ -262,7 +262,7 @@ func TestRecordMakesNoStore(t *testing.T) {
 	inst, _ := open(t, cfg)
 	inst.Hurry()
 	folder := t.TempDir()
-	inst.KeepRecord(folder)
+	inst.KeepRecord(folder, "")
 	must.Get(inst.Describe(within(t, 20*time.Second)))(t)
 	if exists, err := store.Exists(folder); exists || err != nil {
 		t.Errorf("the folder is taken for a store: %v", err)
@@ -318,7 +318,7 @@ func TestEarlierInstanceIsAlive(t *testing.T) {
 		inst.Hurry()
 		record := filepath.Join(t.TempDir(), "instrument.json")
 		must.Do(t, os.WriteFile(record, []byte(fmt.Sprintf(`[{"pid":%d,"birth":%q}]`, c.pid, c.birth)), 0o600))
-		inst.KeepRecord(filepath.Dir(record))
+		inst.KeepRecord(filepath.Dir(record), "")
 		_, _ = inst.Describe(within(t, 20*time.Second)) // it tells, then starts the program
 		if told := strings.Contains(book.String(), fmt.Sprintf("still alive (process %d, ", c.pid)); told != c.told {
 			t.Errorf("%s, process %d born at %q: told %t, want %t:\n%s", c.name, c.pid, c.birth, told, c.told, book)
@@ -339,7 +339,7 @@ func TestEarlierInstanceMayHoldTheDevice(t *testing.T) {
 			inst, _, _ := openImpatient(t, "says nothing")
 			record := filepath.Join(t.TempDir(), "instrument.json")
 			must.Do(t, os.WriteFile(record, []byte(earlier), 0o600))
-			inst.KeepRecord(filepath.Dir(record))
+			inst.KeepRecord(filepath.Dir(record), "")
 			_, err := inst.Describe(within(t, 20*time.Second))
 			if err == nil || !strings.Contains(err.Error(), "did not answer") {
 				t.Fatal(err)

@@ -76,3 +76,24 @@ func TestDeclaredLedger(t *testing.T) {
 		}
 	}
 }
+
+// Law: a stage that is done for several experiments together is refused before anything is sent to a
+// program that does not say that it serves them: it would read that there are no parameters.
+func TestTogetherIsDeclared(t *testing.T) {
+	def := pythonCampaign
+	def.Procedure = []definition.Stage{{Name: "dose", Together: true}}
+	for said, want := range map[string]bool{``: false, `,"batches":true`: true} {
+		inst, err := openFor(t, process.Settings{Command: []string{"sh", "-c",
+			`read line; echo '{"id":1,"protocol":1` + said + `}'; read line; echo '{"id":2,"description":{"name":"m"}}'; read line`}}, def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = inst.Describe(within(t, 20*time.Second))
+		switch {
+		case (err == nil) != want || inst.(instruments.Batcher).Batches() != want:
+			t.Errorf("%q: it is described with %v, batches %t", said, err, inst.(instruments.Batcher).Batches())
+		case err != nil && (errors.Is(err, instruments.ErrLater) || !strings.Contains(err.Error(), "stage dose")):
+			t.Errorf("%q: it says %v", said, err)
+		}
+	}
+}

@@ -147,6 +147,10 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.finishes = reply.Finishes
 	p.voids = reply.Voids
 	p.signs = reply.Signs
+	p.batches = reply.Batches
+	if i.together != "" && !p.batches {
+		return p, oneByOne(i.host.Name(), i.together)
+	}
 	p.keeps = reply.Ledger == wire.LedgerDurable && p.recovers && p.voids
 	if reply.Ledger != "" && !p.keeps {
 		i.host.Logf("%s declares its ledger to be %q, which counts for nothing: it is to be %q, with recover and voids",
@@ -176,7 +180,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		i.described = &p.description
 	}
 	i.voids, i.keeps = p.voids, p.keeps
-	i.signs = p.signs
+	i.signs, i.batches = p.signs, p.batches
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",

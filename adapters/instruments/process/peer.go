@@ -28,6 +28,7 @@ type peer struct {
 	voids       bool // it never begins what was called off
 	keeps       bool // its ledger is durable and complete
 	signs       bool // it gives signs of life of each command
+	batches     bool // it performs acts for several experiments
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 

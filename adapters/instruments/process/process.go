@@ -51,6 +51,7 @@ var ErrClosed = errors.New("the instrument is closed")
 type Instrument struct {
 	host      program.Host
 	greeting  wire.Request
+	together  string          // the stage that is done for several experiments, or ""
 	record    record          // of KeepRecord, or nil
 	files     filestore.Files // of KeepFiles, or nil
 	recording sync.Mutex      // of the record
@@ -75,6 +76,7 @@ type Instrument struct {
 	voids     bool                     // of the latest run
 	keeps     bool                     // of the latest run
 	signs     bool                     // of the latest run
+	batches   bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }
@@ -94,8 +96,13 @@ func New(
 	}
 	life, end := context.WithCancel(context.Background())
 	sought := def.Sought()
+	together := ""
+	if stage := def.Together(); stage != nil {
+		together = stage.Name
+	}
 	return &Instrument{
-		host: host,
+		together: together,
+		host:     host,
 		greeting: wire.Request{
 			Op: wire.OpHandshake, Protocol: wire.Version, Campaign: def.Name,
 			Parameters: def.Parameters, Objective: &sought, Quantities: def.Quantities, Settings: cfg.Settings,
@@ -149,6 +156,7 @@ var (
 	_ instruments.Ender       = (*Instrument)(nil)
 	_ instruments.Voider      = (*Instrument)(nil)
 	_ instruments.Keeper      = (*Instrument)(nil)
+	_ instruments.Batcher     = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
 	_ instruments.Holder      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)

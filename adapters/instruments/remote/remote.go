@@ -222,7 +222,7 @@ func (i *Instrument) handOver(cmd instruments.Command) error {
 			return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
 		}
 	}
-	if err := wire.CheckLimits(described, cmd.Parameters); err != nil {
+	if err := wire.CheckCommand(described, cmd); err != nil {
 		return fmt.Errorf("%w: %w (%w)", instruments.ErrRefused, err, instruments.ErrPermanent)
 	}
 	if err := i.device.Prepare(i.life, cmd); err != nil {
@@ -266,7 +266,7 @@ func (i *Instrument) arrived(cmd instruments.Command, report Report, why error) 
 // startedBefore answers the start of a command that the ledger has.
 func (i *Instrument) startedBefore(e *entry, cmd instruments.Command) error {
 	switch {
-	case !maps.Equal(e.command.Parameters, cmd.Parameters):
+	case !e.command.Same(cmd):
 		return i.other(e)
 	case e.outcome != nil && e.outcome.Status == instruments.Cancelled && !e.confirmed:
 		return fmt.Errorf("%w: %w: %s", instruments.ErrRefused, instruments.ErrCalledOff, e.outcome.Cause)
@@ -347,7 +347,7 @@ func (i *Instrument) look(ctx context.Context, cmd instruments.Command) (e *entr
 	}
 	asked := cmd
 	if e != nil {
-		if !maps.Equal(e.command.Parameters, cmd.Parameters) {
+		if !e.command.Same(cmd) {
 			return nil, "", i.other(e)
 		}
 		if e.outcome != nil {

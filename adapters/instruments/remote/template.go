@@ -23,6 +23,7 @@ const parametersName = "parameters"
 func parts(cmd instruments.Command) map[string]any {
 	m := map[string]any{
 		"id": cmd.ID, "name": FileName(cmd.ID), "campaign": cmd.Campaign, "experiment": cmd.Experiment,
+		"act": cmd.Act, "stage": cmd.Stage, "batch": cmd.Batch,
 		"replicate": cmd.Replicate, "handle": cmd.Handle, parametersName: cmd.Parameters,
 	}
 	for name, v := range cmd.Parameters {

@@ -134,7 +134,7 @@ func (s *Settings) Complete(*definition.Campaign) {
 
 // Check implements definition.Settings.
 func (s *Settings) Check(def *definition.Campaign, here definition.Path) []definition.Fault {
-	f := remote.Faults{Def: def}
+	f := remote.Faults{Def: def, List: def.OneByOne(here)}
 	f.Device(here.To("device"), s.Device, s.Describe != nil && s.Describe.Identity != "", s.Durable)
 	for _, h := range []struct {
 		field  string

@@ -22,11 +22,48 @@ type job struct {
 	outcome instruments.Outcome
 }
 
+// act performs a command: for one experiment, of which there is a measurement, or for several.
+type act func(context.Context, instruments.Command) (*events.Measurement, []events.Given, error)
+
+func measure(f func(context.Context, instruments.Command) (events.Measurement, error)) act {
+	return func(ctx context.Context, cmd instruments.Command) (*events.Measurement, []events.Given, error) {
+		m, err := f(ctx, cmd)
+		return &m, nil, err
+	}
+}
+
+func batch(f func(context.Context, instruments.Command) ([]events.Given, error)) act {
+	return func(ctx context.Context, cmd instruments.Command) (*events.Measurement, []events.Given, error) {
+		gave, err := f(ctx, cmd)
+		return nil, gave, err
+	}
+}
+
+// performs is how a command is performed; nil where the instrument cannot.
+func (s *server) performs(cmd instruments.Command) act {
+	if cmd.Experiments == nil {
+		return measure(s.inst.Measure)
+	}
+	if b, ok := s.inst.(Batcher); ok {
+		return batch(b.Batch)
+	}
+	return nil
+}
+
+// resumes is how a command that was cut short is resumed; nil where the instrument cannot.
+func (s *server) resumes(cmd instruments.Command) act {
+	if r, ok := s.inst.(Resumer); ok && cmd.Experiments == nil {
+		return measure(r.Resume)
+	}
+	if r, ok := s.inst.(BatchResumer); ok && cmd.Experiments != nil {
+		return batch(r.ResumeBatch)
+	}
+	return nil
+}
+
 // run performs the command of an entry whose lock is held. The caller holds s.mu. The entry's lock
 // is held until the outcome is kept: it tells other processes that the command is being performed.
-func (s *server) run(
-	e *entry, act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
-) *job {
+func (s *server) run(e *entry, act act, resumed bool) *job {
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &job{entry: e, cancel: cancel, done: make(chan struct{})}
 	s.jobs[e.command.ID] = j
@@ -54,9 +91,7 @@ func (s *server) filesOf(cmd instruments.Command) (files []instruments.File) {
 			files = nil
 		}
 	}()
-	given := cmd
-	given.Parameters = maps.Clone(cmd.Parameters)
-	return filer.Files(context.Background(), given)
+	return filer.Files(context.Background(), cmd.Cloned())
 }
 
 // finish keeps the outcome of a job in the ledger and releases the entry's
@@ -89,8 +124,7 @@ func (s *server) finish(j *job, o instruments.Outcome) {
 // perform waits for a slot and calls act, once. The error that act's error wraps decides its
 // meaning; a panic and any other error leave it unknown whether anything moved.
 func (s *server) perform(
-	ctx context.Context, cmd instruments.Command, signal func(events.Sign),
-	act func(context.Context, instruments.Command) (events.Measurement, error), resumed bool,
+	ctx context.Context, cmd instruments.Command, signal func(events.Sign), act act, resumed bool,
 ) (o instruments.Outcome) {
 	calledOff := ctx.Done()
 	if resumed { // it has begun already
@@ -114,9 +148,7 @@ func (s *server) perform(
 		}
 	}()
 	began := time.Now()
-	given := cmd
-	given.Parameters = maps.Clone(cmd.Parameters)
-	m, err := act(context.WithValue(ctx, signalling{}, signal), given)
+	m, gave, err := act(context.WithValue(ctx, signalling{}, signal), cmd.Cloned())
 	switch {
 	case errors.Is(err, ErrNotPerformed):
 		return instruments.Outcome{Status: instruments.Cancelled, Cause: err.Error()}
@@ -136,7 +168,10 @@ func (s *server) perform(
 	case err != nil: // who knows that it took place says so
 		return instruments.Outcome{Status: instruments.Unknown, Cause: err.Error()}
 	}
-	if m.Actual == nil {
+	if m == nil || cmd.Idle() && len(m.Actual) == 0 {
+		return instruments.Outcome{Status: instruments.Done, Gave: gave}
+	}
+	if m.Actual == nil && cmd.Act == "" { // a stage may be sent a part of the composition
 		m.Actual = maps.Clone(cmd.Parameters)
 	}
 	if m.Identity == "" {
@@ -148,5 +183,5 @@ func (s *server) perform(
 	if m.Ended.IsZero() {
 		m.Ended = clock.Now().UTC()
 	}
-	return instruments.Outcome{Status: instruments.Measured, Measurement: &m}
+	return instruments.Outcome{Status: instruments.Measured, Measurement: m}
 }

@@ -48,7 +48,26 @@ type Instrument interface {
 	// [ErrNotPerformed] that nothing took place and the campaign should not ask again. Any other
 	// error, and a panic, leaves the experiment unknown, and a person looks: a line that broke says
 	// nothing about the composition, and it does not show whether the device has acted.
+	//
+	// In a procedure cmd.Stage says what to do. A stage without cmd.Gives is done when Measure
+	// returns, and nothing of the measurement counts but the composition made.
 	Measure(ctx context.Context, cmd instruments.Command) (events.Measurement, error)
+}
+
+// Batcher is an [Instrument] that performs acts for several experiments: a stage that is done for the
+// whole batch together, as a plate is loaded.
+type Batcher interface {
+	// Batch performs an act for cmd.Experiments, as Measure does for one, and returns what it gave for
+	// each. One that is not listed is done; one that has failed has the Status failed, or infeasible,
+	// and a Cause. An error is about all of them, and means what one of Measure does.
+	Batch(ctx context.Context, cmd instruments.Command) ([]events.Given, error)
+}
+
+// BatchResumer is a [Batcher] that can also find out what became of an act that was cut short, as a
+// [Resumer] does.
+type BatchResumer interface {
+	// ResumeBatch is called in place of Batch, and must not act again.
+	ResumeBatch(ctx context.Context, cmd instruments.Command) ([]events.Given, error)
 }
 
 // Configurer is an [Instrument] that wants to know the campaign before it is

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -122,6 +122,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Finishes = true
 			reply.Voids = true
 			_, reply.Signs = s.inst.(Signaller)
+			_, reply.Batches = s.inst.(Batcher)
 			_, reply.Delivers = s.inst.(Deliverer)
 			if keeper, ok := s.inst.(Keeper); ok && keeper.Keeps() && !s.ledger.fresh {
 				reply.Ledger = wire.LedgerDurable
@@ -370,7 +371,7 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	}
 	if e != nil {
 		e.file.Close()
-		if e.begun && !maps.Equal(e.command.Parameters, cmd.Parameters) {
+		if e.begun && !e.command.Same(cmd) {
 			return s.otherParameters(e.command)
 		}
 		if e.begun {
@@ -380,7 +381,11 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: the program is ending", instruments.ErrRefused)
 	}
-	if err := wire.CheckLimits(s.description, cmd.Parameters); err != nil {
+	perform := s.performs(cmd)
+	if perform == nil {
+		return fmt.Errorf("%w: it takes one experiment at a time", instruments.ErrRefused)
+	}
+	if err := wire.CheckCommand(s.description, cmd); err != nil {
 		return fmt.Errorf("%w: %w", instruments.ErrRefused, err)
 	}
 	if e, err = s.ledger.claim(cmd); err != nil || e == nil {
@@ -388,7 +393,7 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.run(e, s.inst.Measure, false)
+	s.run(e, perform, false)
 	return nil
 }
 
@@ -396,13 +401,13 @@ func (s *server) start(ctx context.Context, cmd instruments.Command) error {
 // happens to a campaign whose store is an old copy: the outcome of the first
 // experiment must not be given for the second.
 func (s *server) other(cmd instruments.Command) (is, err error) {
-	if cmd.Parameters == nil { // not every program that asks tells them
+	if cmd.Parameters == nil && cmd.Experiments == nil { // not every program that asks tells them
 		return nil, nil
 	}
 	s.mu.Lock()
 	j := s.jobs[cmd.ID]
 	s.mu.Unlock()
-	known := instruments.Command{Parameters: cmd.Parameters}
+	known := cmd
 	if j != nil {
 		known = j.entry.command
 	} else if e, err := s.ledger.read(cmd.ID); err != nil {
@@ -413,7 +418,7 @@ func (s *server) other(cmd instruments.Command) (is, err error) {
 			known = e.command
 		}
 	}
-	if maps.Equal(known.Parameters, cmd.Parameters) {
+	if known.Same(cmd) {
 		return nil, nil
 	}
 	return s.otherParameters(known), nil
@@ -424,7 +429,7 @@ func (s *server) other(cmd instruments.Command) (is, err error) {
 func (s *server) otherParameters(known instruments.Command) error {
 	return fmt.Errorf("the ledger %s holds command %s with other parameters (%v): "+
 		"an ID stands for one experiment for ever; is the campaign's store an old copy?",
-		s.ledger.dir, known.ID, known.Parameters)
+		s.ledger.dir, known.ID, known.Compositions())
 }
 
 // look finds the state of a command: it is being performed by the job, has finished with the
@@ -462,8 +467,8 @@ func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, 
 			e.file.Close()
 		}
 	}()
-	resumer, resumes := s.inst.(Resumer)
-	free, err := tryLock(e.file, !resumes)
+	resume := s.resumes(e.command)
+	free, err := tryLock(e.file, resume == nil)
 	if err == nil {
 		err = e.load(cmd.ID) // anew: it may have been finished in between
 	}
@@ -476,18 +481,18 @@ func (s *server) look(cmd instruments.Command) (j *job, o *instruments.Outcome, 
 		return nil, nil, instruments.FateRunning, nil // by an earlier instance
 	case !e.begun:
 		return nil, nil, instruments.FateNotStarted, nil
-	case resumes && !s.ending:
+	case resume != nil && !s.ending:
 		keep = true
 		definition.Default(&e.command.Handle, cmd.Handle)
-		return s.run(e, resumer.Resume, true), nil, instruments.FateRunning, nil
+		return s.run(e, resume, true), nil, instruments.FateRunning, nil
 	}
 	return nil, nil, instruments.FateUnknown, nil
 }
 
 // find resumes a command by its handle, where the ledger has lost it. The caller holds s.mu.
 func (s *server) find(cmd instruments.Command) (*job, instruments.Fate, error) {
-	resumer, resumes := s.inst.(Resumer)
-	if !resumes || s.ending {
+	resume := s.resumes(cmd)
+	if resume == nil || s.ending {
 		return nil, instruments.FateUnknown, nil
 	}
 	e, err := s.ledger.claim(cmd)
@@ -497,7 +502,7 @@ func (s *server) find(cmd instruments.Command) (*job, instruments.Fate, error) {
 	case e == nil: // another instance was quicker
 		return nil, instruments.FateRunning, nil
 	}
-	return s.run(e, resumer.Resume, true), instruments.FateRunning, nil
+	return s.run(e, resume, true), instruments.FateRunning, nil
 }
 
 // await polls for a command of an earlier instance, which can only be seen by
@@ -540,6 +545,16 @@ func (s *server) await(ctx context.Context, cmd instruments.Command) (instrument
 // ledger keeps the rest.
 func (s *server) fit(o instruments.Outcome) instruments.Outcome {
 	o.Cause = instruments.Legible(o.Cause, instruments.MaxCause)
+	if data, err := json.Marshal(o.Gave); err == nil && len(data) > program.MaxLine-4096 {
+		o.Gave = slices.Clone(o.Gave)
+		for k, g := range o.Gave {
+			if g.Measurement != nil {
+				m := *g.Measurement
+				m.Further = nil
+				o.Gave[k].Measurement = &m
+			}
+		}
+	}
 	if o.Measurement == nil {
 		return o
 	}

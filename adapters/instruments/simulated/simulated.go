@@ -63,9 +63,9 @@ type Instrument struct {
 
 // run is a command that this process has seen.
 type run struct {
-	point definition.Point
-	ends  *time.Timer
-	over  chan struct{} // closed when the command has ended
+	cmd  instruments.Command
+	ends *time.Timer
+	over chan struct{} // closed when the command has ended
 	// outcome is set before over is closed.
 	outcome instruments.Outcome
 }
@@ -217,13 +217,13 @@ func (i *Instrument) Start(ctx context.Context, cmd instruments.Command) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if r := i.runs[cmd.ID]; r != nil {
-		if !maps.Equal(r.point, cmd.Parameters) {
+		if !r.cmd.Same(cmd) {
 			return fmt.Errorf("%w: command %s was started with another composition",
 				instruments.ErrRefused, cmd.ID)
 		}
 		return nil
 	}
-	r := &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
+	r := &run{cmd: cmd.Cloned(), over: make(chan struct{})}
 	if latency := time.Duration(i.cfg.Latency); latency > 0 {
 		// The function runs only if Cancel's Stop came too late, so that only
 		// one of the two ends the run.
@@ -267,7 +267,7 @@ func (i *Instrument) Cancel(ctx context.Context, cmd instruments.Command) error 
 	r := i.runs[cmd.ID]
 	switch {
 	case r == nil:
-		r = &run{point: maps.Clone(cmd.Parameters), over: make(chan struct{})}
+		r = &run{cmd: cmd.Cloned(), over: make(chan struct{})}
 		i.runs[cmd.ID] = r
 		r.end(instruments.Outcome{Status: instruments.Cancelled, Cause: "called off before it was started"})
 	case r.ends != nil && r.ends.Stop():
@@ -305,8 +305,31 @@ func (r *run) end(o instruments.Outcome) {
 	close(r.over)
 }
 
-// outcome computes the command's outcome: a function of the seed and cmd.
+// outcome computes the command's outcome: a function of the seed and cmd. An act for several experiments
+// gives each its own, as if it were for that one alone.
 func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, error) {
+	if cmd.Experiments == nil {
+		return i.single(cmd)
+	}
+	all := instruments.Outcome{Status: instruments.Done}
+	for _, x := range cmd.Experiments {
+		one := cmd
+		one.Experiment, one.Parameters, one.Experiments = x.Experiment, x.Parameters, nil
+		o, err := i.single(one)
+		if err != nil {
+			return all, err
+		}
+		given := events.Given{Experiment: x.Experiment, Cause: o.Cause, Measurement: o.Measurement}
+		if o.Status != instruments.Measured {
+			given.Status = events.ActStatus(o.Status)
+		}
+		all.Gave = append(all.Gave, given)
+	}
+	return all, nil
+}
+
+// single computes the outcome for one experiment.
+func (i *Instrument) single(cmd instruments.Command) (instruments.Outcome, error) {
 	var value float64
 	if i.cfg.Task != "" {
 		var err error
@@ -323,14 +346,18 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 			return instruments.Outcome{Status: instruments.Infeasible, Cause: cause}, nil
 		}
 	}
-	u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment)
-	if u[0] < i.cfg.FailureRate {
+	u := draws(i.seed, drawn(cmd))
+	fails := u[0]
+	if cmd.Act != "" { // what has failed may do when it is tried again
+		fails = draws(i.seed, drawn(cmd)+"/"+cmd.Act)[0]
+	}
+	if fails < i.cfg.FailureRate {
 		return instruments.Outcome{Status: instruments.Failed,
 			Cause: "simulated failure: the cell did not fill"}, nil
 	}
 	if i.cfg.Task == "" {
 		return instruments.Outcome{Status: instruments.Measured,
-			Measurement: &events.Measurement{Actual: maps.Clone(cmd.Parameters), Identity: i.identity()}}, nil
+			Measurement: &events.Measurement{Actual: made(cmd), Identity: i.identity()}}, nil
 	}
 	sought := i.task.Objective
 	value += i.sd(sought.Name, i.cfg.Noise, value) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
@@ -344,12 +371,30 @@ func (i *Instrument) outcome(cmd instruments.Command) (instruments.Outcome, erro
 	return instruments.Outcome{
 		Status: instruments.Measured,
 		Measurement: &events.Measurement{
-			Actual:    maps.Clone(cmd.Parameters),
+			Actual:    made(cmd),
 			Objective: sought.Quantity(value, nil),
 			Further:   further,
 			Identity:  i.identity(),
 		},
 	}, nil
+}
+
+// drawn names the random numbers of a command: those of an experiment, at each stage others.
+func drawn(cmd instruments.Command) string {
+	name := cmd.Campaign + "/" + cmd.Experiment
+	if cmd.Act != "" {
+		name += "/" + cmd.Stage
+	}
+	return name
+}
+
+// made is the composition as it was asked for; of an act, which may be sent a part of it, the engine
+// knows that.
+func made(cmd instruments.Command) definition.Point {
+	if cmd.Act != "" {
+		return nil
+	}
+	return maps.Clone(cmd.Parameters)
 }
 
 // sd is the standard deviation of the noise of a value: the given one and the one
@@ -378,7 +423,7 @@ func (i *Instrument) further(cmd instruments.Command) (list []definition.Quantit
 		if o.Name == objective.Name || !slices.Contains(i.declared, o.Name) {
 			continue
 		}
-		u := draws(i.seed, cmd.Campaign+"/"+cmd.Experiment+"/"+o.Name)
+		u := draws(i.seed, drawn(cmd)+"/"+o.Name)
 		noise := i.sd(o.Name, i.cfg.Noises[o.Name], values[k]) * math.Sqrt2 * math.Erfinv(2*u[2]-1)
 		list = append(list, definition.Quantity{Name: o.Name, Value: values[k] + noise, Unit: o.Unit})
 	}
@@ -422,6 +467,10 @@ func clone(o instruments.Outcome) instruments.Outcome {
 		m := *o.Measurement
 		m.Actual = maps.Clone(m.Actual)
 		o.Measurement = &m
+	}
+	o.Gave = slices.Clone(o.Gave)
+	for k, g := range o.Gave {
+		o.Gave[k].Measurement = clone(instruments.Outcome{Measurement: g.Measurement}).Measurement
 	}
 	return o
 }

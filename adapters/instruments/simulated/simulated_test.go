@@ -110,6 +110,32 @@ func TestOutcomeIsAFunctionOfSeedAndCommand(t *testing.T) {
 	}
 }
 
+// Law: an act for several experiments gives each its own value, the one that it has alone, and its
+// identifier stands for that plate.
+func TestTogether(t *testing.T) {
+	sim := instrument(t, simulated.Settings{Task: "electrolyte", Noise: 0.3}, 1)
+	one := command("electrolyte", 1)
+	act := func(n int) instruments.Command {
+		return instruments.Command{ID: fmt.Sprintf("sim/a%d", n), Campaign: "sim", Act: fmt.Sprintf("a%d", n), Stage: "measure", Gives: []string{"conductivity"}}
+	}
+	plate, well := act(1), act(2)
+	for n := range 3 {
+		plate.Experiments = append(plate.Experiments, instruments.Sample{
+			Experiment: fmt.Sprintf("e%d", n+1), Position: n + 1, Parameters: one.Parameters})
+	}
+	well.Experiment, well.Parameters = "e2", one.Parameters
+	all, alone := perform(t, sim, plate), perform(t, sim, well)
+	value := func(n int) float64 { return all.Gave[n].Measurement.Objective.Value }
+	if all.Status != instruments.Done || value(1) != alone.Measurement.Objective.Value || value(0) == value(1) || value(1) == value(2) {
+		t.Errorf("a plate of one composition gives %+v, and one well by itself %+v", all.Gave, alone)
+	}
+	other := plate.Cloned()
+	other.Experiments[1].Parameters = nil
+	if err := sim.Start(t.Context(), other); !errors.Is(err, instruments.ErrRefused) {
+		t.Errorf("the plate with another composition is started with %v", err)
+	}
+}
+
 // Noise, failures and outliers have the distributions that were asked for.
 func TestDistributions(t *testing.T) {
 	cfg := simulated.Settings{Task: "electrolyte", Noise: 0.27, FailureRate: 0.2, OutlierRate: 0.1}

@@ -68,6 +68,7 @@ func Open(
 	}
 	var err error
 	for _, name := range def.Resources() {
+		env.Resource = name
 		instrument, err := OpenInstrument(ctx, reg, *def.For(name), env)
 		if err != nil {
 			return nil, errors.Join(ofResource(name, err), e.Close())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CannotStop", "Cancelled", "Command", "Deferred", "Device", "Ended", "Failed", "Infeasible", "Outcome", "Sign",
-    "Unknown",
+    "Unknown", "done",
 ]  # fmt: skip
 
 Object: TypeAlias = Mapping[str, Any]
@@ -43,7 +43,12 @@ Object: TypeAlias = Mapping[str, Any]
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """What the device is to do, under an ID that is unique for ever."""
+    """What the device is to do, under an ID that is unique for ever.
+
+    In a procedure it is an act of a stage, which gives the quantities `gives`, or none. An act that is
+    for several experiments has no `parameters`: each of its `experiments` has them, with the fields
+    `experiment` and `position`. Only a device with `batches` is sent one.
+    """
 
     id: str
     parameters: dict[str, Any]
@@ -52,6 +57,11 @@ class Command:
     replicate: int = 1
     handle: str | None = None  # the device's own name of the run, where it is known
     drawn: Sequence[Object] = ()  # the parts of the campaign's stocks that it uses up
+    act: str = ""
+    stage: str = ""
+    batch: str = ""
+    gives: Sequence[str] = ()
+    experiments: Sequence[Object] = ()
 
     def labels(self, stock: str) -> list[str]:
         """The labels that it is given of a stock: tips to take, wells to fill. No other command has them."""
@@ -70,12 +80,13 @@ class Sign:
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """How a command ended: `measured`, or what the exceptions below say."""
+    """How a command ended: `measured`, `done` (an act of a procedure), or what the exceptions below say."""
 
     status: str
     measurement: Object | None = None
     cause: str = ""
     files: Sequence[str | Object] = ()
+    gave: Sequence[Object] = ()  # by an act that is for several experiments: see done
 
 
 class Ended(Exception):
@@ -119,6 +130,18 @@ class Unknown(Ended):
     """Nobody can tell what the device has done: a person looks."""
 
 
+def done(gave: Mapping[str, Object | Ended | None] | None = None) -> Outcome:
+    """An act of a procedure is done. `gave`: for each of its experiments a measurement, Failed or Infeasible."""
+    parts = []
+    for experiment, part in (gave or {}).items():
+        if isinstance(part, Ended):
+            told: Object = {"status": part.status, "cause": part.outcome.cause}
+        else:
+            told = {} if part is None else {"measurement": part}
+        parts.append({"experiment": experiment, **told})
+    return Outcome("done", gave=parts)
+
+
 class CannotStop(Exception):
     """Raised by `stop`: it has begun, and the device cannot stop it."""
 
@@ -131,6 +154,9 @@ class Device:
 
     every = 1.0
     """Seconds between two polls of a run."""
+
+    batches = False
+    """Whether it performs acts for several experiments together, and ends them with `done`."""
 
     settings: Object = {}
     """The instrument's `settings` of the campaign file; set by the handshake, before anything is asked."""
@@ -156,8 +182,11 @@ class Device:
     def reach(self) -> None:
         """Asked before each command. Any exception: the device is not ready, and nothing has moved."""
 
-    def measure(self, parameters: dict[str, Any]) -> Object | Outcome:
-        """Act, and return the measurement. Called at most once for a command."""
+    def measure(self, parameters: dict[str, Any]) -> Object | Outcome | None:
+        """Act, and return the measurement. Called at most once for a command.
+
+        `self.command` has the rest of it. None: an act that measures nothing is done.
+        """
         raise NotImplementedError
 
     def submit(self, command: Command) -> str | None:

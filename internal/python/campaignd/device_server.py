@@ -187,7 +187,8 @@ class Server:
             self.device.settings = request.get("settings") or {}
             self.take_over(wait=False)
             durable = {"ledger": "durable"} if not self.ledger.fresh and self.device.keeps() else {}
-            return {"protocol": 1, "recover": True, "finishes": True, "voids": True, "signs": True, **durable}
+            can = {"recover": True, "finishes": True, "voids": True, "signs": True, "batches": self.device.batches}
+            return {"protocol": 1, **can, **durable}
         if op == "describe":
             try:
                 self.description = self.device.describe()
@@ -236,7 +237,10 @@ class Server:
                     return {"error": other}
                 return {"ok": True, **({"handle": entry.handle} if entry.handle else {})}
             self.capacity()  # it is described
-            if faults := outside(self.description or {}, command.parameters):
+            if command.experiments and not self.device.batches:
+                raise Refused("it takes one experiment at a time")
+            points = [x["parameters"] for x in command.experiments] or [command.parameters]
+            if faults := [f for point in points for f in outside(self.description or {}, point)]:
                 raise Refused("; ".join(faults))
             entry = self.ledger.claim(_line(command))
             if entry is None:
@@ -252,9 +256,12 @@ class Server:
         if entry is None:
             return None
         entry.close()
-        known = (entry.command or {}).get("parameters")
-        if command.parameters is None or known is None or known == command.parameters:
+        there, asks = (
+            (c.get("parameters"), list(c.get("experiments") or ())) for c in (entry.command or {}, vars(command))
+        )
+        if asks == (None, []) or there == (None, []) or there == asks:
             return None
+        known = there[0] or there[1]
         return f"the ledger {self.ledger.folder} has {command.id} with other parameters: {known}"
 
     def look(self, command: Command) -> tuple[Job | None, Object | None, str]:
@@ -444,8 +451,10 @@ class Server:
         try:
             with self.slot(job):
                 result = self.follow(job) if self.follows else self.measure(job)
-            if not isinstance(result, Outcome):
-                result = Outcome("measured", dict(result))
+            if result is None and job.command.act:
+                result = Outcome("done")
+            elif not isinstance(result, Outcome):
+                result = Outcome("measured", dict(result or {}))
         except Ended as e:
             return e.outcome
         except HandedOver:
@@ -455,7 +464,9 @@ class Server:
             return Outcome("unknown", cause=f"{type(e).__name__}: {e}")
         if result.status != "measured":
             return result
-        measurement = {"actual": job.command.parameters, **(result.measurement or {})}
+        # A stage may be sent a part of the composition.
+        made = {} if job.command.act else {"actual": job.command.parameters}
+        measurement = {**made, **(result.measurement or {})}
         measurement.setdefault("ended", datetime.datetime.now(datetime.timezone.utc))
         if not job.resumed:
             measurement.setdefault("began", began)
@@ -494,10 +505,10 @@ class Server:
             raise Cancelled("it was cancelled before it began")
         self.device.acted(job.command)
 
-    def measure(self, job: Job) -> Object | Outcome:
+    def measure(self, job: Job) -> Object | Outcome | None:
         self.begin(job)
         self.signal(job.command.id, Sign())
-        return self.device.measure(dict(job.command.parameters))
+        return self.device.measure(dict(job.command.parameters or {}))
 
     def follow(self, job: Job) -> Object | Outcome:
         """Has the device begin, or finds what it has begun, and asks until it has ended."""

@@ -15,6 +15,7 @@ package testinstrument
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,8 @@ type Options struct {
 	// Signs makes it give the run of each command a handle, by which a restarted program that resumes
 	// finds it, also where the ledger is gone.
 	Signs bool `json:"signs,omitempty"`
+	// Identity of the device; "" stands for "test bench".
+	Identity string `json:"identity,omitempty"`
 	// Durable makes it declare its ledger to be durable and complete, as it is where
 	// Memory is Kept.
 	Durable bool `json:"durable,omitempty"`
@@ -163,11 +166,30 @@ func RunIfAsked() {
 
 // Act is one physical action.
 type Act struct {
-	Command string    `json:"command"`
-	Process int       `json:"process"`
-	Time    time.Time `json:"time"`
+	Command string `json:"command"`
+	// Stage and Experiments are set of acts of a procedure.
+	Stage       string    `json:"stage,omitempty"`
+	Experiments []string  `json:"experiments,omitempty"`
+	Process     int       `json:"process"`
+	Time        time.Time `json:"time"`
 	// Drawn holds the parts of the stocks that it used up.
 	Drawn []events.Drawn `json:"drawn,omitempty"`
+}
+
+// Record returns the physical actions by the instrument's own record in dir, in order, without a line
+// that was cut off by a kill.
+func Record(dir string) (acts []Act, err error) {
+	data, err := os.ReadFile(actsFile(dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range bytes.Lines(data) {
+		var act Act
+		if json.Unmarshal(line, &act) == nil {
+			acts = append(acts, act)
+		}
+	}
+	return acts, nil
 }
 
 // Acts counts the physical actions of each command, by the instrument's own
@@ -238,13 +260,16 @@ func (i *instrument) Keeps() bool { return i.Durable }
 
 // Describe implements [sdk.Instrument].
 func (i *instrument) Describe(context.Context) (instruments.Description, error) {
-	return instruments.Description{
+	d := instruments.Description{
 		Name:      "test/instrument",
-		Identity:  "test bench",
-		Outputs:   []instruments.OutputSpec{{Name: i.objective.Name, Unit: i.objective.Unit}},
+		Identity:  cmp.Or(i.Identity, "test bench"),
 		Capacity:  i.Capacity,
 		Simulated: !i.Real,
-	}, nil
+	}
+	if i.objective.Name != "" { // one of a procedure may measure nothing
+		d.Outputs = []instruments.OutputSpec{{Name: i.objective.Name, Unit: i.objective.Unit}}
+	}
+	return d, nil
 }
 
 // Measure implements [sdk.Instrument].
@@ -271,13 +296,36 @@ func (i *instrument) Measure(ctx context.Context, cmd instruments.Command) (even
 	}
 }
 
+// Batch implements [sdk.Batcher].
+func (i *instrument) Batch(ctx context.Context, cmd instruments.Command) ([]events.Given, error) {
+	if _, err := i.Measure(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return i.gave(cmd), nil
+}
+
+// gave is what an act gives for each of its experiments.
+func (i *instrument) gave(cmd instruments.Command) (all []events.Given) {
+	for _, x := range cmd.Experiments {
+		if !cmd.Idle() {
+			m := i.measurement(instruments.Command{Parameters: x.Parameters})
+			all = append(all, events.Given{Experiment: x.Experiment, Measurement: &m})
+		}
+	}
+	return all
+}
+
 func (i *instrument) act(cmd instruments.Command) error {
 	f, err := os.OpenFile(actsFile(i.Dir), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	line, err := json.Marshal(Act{Command: cmd.ID, Process: os.Getpid(), Time: clock.Now().UTC(), Drawn: cmd.Drawn})
+	act := Act{Command: cmd.ID, Process: os.Getpid(), Time: clock.Now().UTC(), Drawn: cmd.Drawn}
+	if cmd.Act != "" {
+		act.Stage, act.Experiments = cmd.Stage, cmd.Serves()
+	}
+	line, err := json.Marshal(act)
 	if err != nil {
 		return err
 	}
@@ -335,4 +383,12 @@ func (r resuming) Resume(_ context.Context, cmd instruments.Command) (events.Mea
 		time.Sleep(time.Millisecond)
 	}
 	return r.measurement(cmd), nil
+}
+
+// ResumeBatch implements [sdk.BatchResumer].
+func (r resuming) ResumeBatch(ctx context.Context, cmd instruments.Command) ([]events.Given, error) {
+	if _, err := r.Resume(ctx, cmd); err != nil {
+		return nil, err
+	}
+	return r.gave(cmd), nil
 }

@@ -17,7 +17,7 @@ func TestFilesOfAnOutcome(t *testing.T) {
 	measured := `{"status": "measured", "measurement": {"objective": {"name": "y", "value": 1}}, ` + files + `}`
 	failed := `{"status": "failed", "cause": "a leak", ` + files + `}`
 	for text, status := range map[string]instruments.Status{measured: instruments.Measured, failed: instruments.Failed} {
-		o := DecodeOutcome([]byte(text), definition.Point{"x": definition.Number(1)})
+		o := DecodeOutcome([]byte(text), instruments.Command{Parameters: definition.Point{"x": definition.Number(1)}})
 		if o.Status != status || o.Cause != map[bool]string{true: "a leak"}[status == instruments.Failed] {
 			t.Errorf("it became %+v", o)
 		}
@@ -36,13 +36,13 @@ func TestFilesOfAnOutcome(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]int{`{"a": 1}`: 1, `"a.csv"`: 1, `null`: 0, `[]`: 0} {
-		o := DecodeOutcome([]byte(`{"status": "failed", "cause": "c", "files": `+text+`}`), nil)
+		o := DecodeOutcome([]byte(`{"status": "failed", "cause": "c", "files": `+text+`}`), instruments.Command{})
 		if len(o.Files) != 0 || len(o.Remarks) != want || o.Cause != "c" {
 			t.Errorf("%s: %+v", text, o)
 		}
 	}
 	many := strings.TrimSuffix(strings.Repeat(`"a",`, 150), ",")
-	if o := DecodeOutcome([]byte(`{"status": "failed", "cause": "c", "files": [`+many+`]}`), nil); len(o.Files) != 100 || len(o.Remarks) != 1 {
+	if o := DecodeOutcome([]byte(`{"status": "failed", "cause": "c", "files": [`+many+`]}`), instruments.Command{}); len(o.Files) != 100 || len(o.Remarks) != 1 {
 		t.Errorf("of 150 files %d are named, with the remarks %q", len(o.Files), o.Remarks)
 	}
 }

@@ -16,6 +16,20 @@ import (
 // lose (2⁻⁵² each).
 const slack = 1e-9
 
+// CheckCommand says why an instrument must not be given a command, by its compositions: see
+// [CheckLimits].
+func CheckCommand(d instruments.Description, cmd instruments.Command) error {
+	var faults []error
+	for i, p := range cmd.Compositions() {
+		if err := CheckLimits(d, p); err != nil && cmd.Experiments != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", cmd.Experiments[i].Experiment, err))
+		} else {
+			faults = append(faults, err)
+		}
+	}
+	return errors.Join(faults...)
+}
+
 // CheckLimits says why an instrument of the given description must not be given
 // the composition; nil if it may be given. Both sides call it: campaignd before
 // it sends a command, and the program before it acts on one. All faults are

@@ -16,16 +16,16 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 )
 
-// Result is the outcome that a reply holds, for a command with the composition requested. Where the
+// Result is the outcome that a reply holds, for the command that it is about. Where the
 // numbers themselves could be read the measurement counts, with the whole line in Unread; where NaN
 // stood for the objective the measurement is missing, and the line gives the reason.
-func (r Reply) Result(requested definition.Point) instruments.Outcome {
+func (r Reply) Result(of instruments.Command) instruments.Outcome {
 	if r.Lost != "" {
 		return instruments.Outcome{Status: instruments.Unknown, Cause: r.Lost}
 	}
 	// From the cleaned line; the null in place of a number is then judged like
 	// any that a program wrote.
-	o := DecodeOutcome(r.Outcome, requested)
+	o := DecodeOutcome(r.Outcome, of)
 	if r.NonFinite == nil {
 		return o
 	}
@@ -39,13 +39,16 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 		})
 	case o.Rejected != "":
 		o = unreadable(o.Status, r.Line, r.NonFinite)
+	case o.Status == instruments.Done:
+		o.Remarks = append(o.Remarks, fmt.Sprintf("the instrument's answer: %v; it wrote %s", r.NonFinite, program.Clip(r.Line)))
 	default:
 		o.Cause += "; it wrote " + program.Clip(r.Line)
 	}
 	return o
 }
 
-// DecodeOutcome reads an outcome. A measurement without "actual" was made as requested.
+// DecodeOutcome reads an outcome of a command. A measurement without "actual" was made as requested; of
+// an act the engine knows what that was.
 //
 // An unreadable part never becomes a number, and never costs a readable one: a faulty objective or
 // composition makes the outcome failed (the experiment took place and gave nothing usable), with
@@ -55,7 +58,7 @@ func (r Reply) Result(requested definition.Point) instruments.Outcome {
 // the values from before it. Failed and unknown are different on purpose: a failed experiment is
 // over and the campaign goes on, an unknown one waits for a person (law 3 of docs/architecture.md).
 // Only where the status could be read is it known that the experiment is over.
-func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.Outcome {
+func DecodeOutcome(raw json.RawMessage, of instruments.Command) instruments.Outcome {
 	fields, err := object(raw)
 	if err != nil {
 		return unreadable(instruments.Unknown, raw, err)
@@ -69,13 +72,22 @@ func DecodeOutcome(raw json.RawMessage, requested definition.Point) instruments.
 	switch status {
 	case instruments.Failed, instruments.Infeasible, instruments.Deferred, instruments.Cancelled, instruments.Unknown:
 		o.Status = status
-		if m, err := decodeMeasurement(fields["measurement"], requested); status == instruments.Failed && err == nil {
+		if m, err := decodeMeasurement(fields["measurement"], of); status == instruments.Failed && err == nil {
 			o.Measurement = m
 			fields.take("measurement")
 		}
 		o.Cause = fields.cause()
-	case instruments.Measured:
-		m, err := decodeMeasurement(fields.take("measurement"), requested)
+	case instruments.Done, instruments.Measured:
+		if status == instruments.Done && of.Act == "" {
+			return unreadable(instruments.Unknown, raw, errors.New(`"done" is not a status of an experiment: it is measured, or has failed`))
+		}
+		if status == instruments.Done || of.Idle() || of.Experiments != nil {
+			var said []string
+			o, said = decodeDone(fields, of)
+			remarks = append(remarks, said...)
+			break
+		}
+		m, err := decodeMeasurement(fields.take("measurement"), of)
 		if err != nil {
 			o = unreadable(instruments.Failed, raw, err)
 			break
@@ -154,7 +166,7 @@ func (f fields) cause() string {
 // decodeMeasurement reads a measurement. The error says why its objective or its composition cannot
 // be used; other faulty parts are in Unread. Fields are taken in a fixed order, which gives Unread
 // a fixed order: it is recorded.
-func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events.Measurement, error) {
+func decodeMeasurement(raw json.RawMessage, of instruments.Command) (*events.Measurement, error) {
 	if absent(raw) {
 		return nil, errors.New("there is no measurement")
 	}
@@ -177,10 +189,11 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	case m.Quantities == nil && !given:
 		return nil, errors.New("there is no objective")
 	}
-	// A copy, since the command's own map belongs to the engine.
-	if actual := fields.take("actual"); absent(actual) {
-		m.Actual = make(definition.Point, len(requested))
-		maps.Copy(m.Actual, requested)
+	if actual := fields.take("actual"); absent(actual) && of.Act != "" {
+		m.Actual = nil
+	} else if absent(actual) { // a copy, since the command's own map belongs to the engine
+		m.Actual = make(definition.Point, len(of.Parameters))
+		maps.Copy(m.Actual, of.Parameters)
 	} else if err := json.Unmarshal(actual, &m.Actual); err != nil {
 		return nil, fmt.Errorf("the composition made: %w", err)
 	}
@@ -204,6 +217,104 @@ func decodeMeasurement(raw json.RawMessage, requested definition.Point) (*events
 	}
 	m.Unread = append(m.Unread, fields.unknown("")...)
 	return &m, nil
+}
+
+// decodeDone reads the rest of the outcome of an act that is done, and the remarks on it. What
+// is written wrongly costs the experiment that it is about, or nothing.
+func decodeDone(fields fields, of instruments.Command) (o instruments.Outcome, remarks []string) {
+	o.Status = instruments.Done
+	remark := func(format string, args ...any) {
+		remarks = append(remarks, instruments.Legible("the instrument's answer: "+fmt.Sprintf(format, args...), instruments.MaxCause))
+	}
+	var list []json.RawMessage
+	if raw := fields.take("gave"); !absent(raw) && json.Unmarshal(raw, &list) != nil {
+		remark("gave is not a list: %s", program.Clip(raw))
+	}
+	if raw := fields.take("measurement"); !absent(raw) {
+		if of.Experiments != nil {
+			remark("a measurement for none of its experiments: %s", program.Clip(raw))
+		} else {
+			entry, _ := json.Marshal(map[string]any{"experiment": of.Experiment, "measurement": raw})
+			list = append(list, entry)
+		}
+	}
+	for i, raw := range list {
+		given, err := decodeGiven(raw, of, remark)
+		twice := slices.ContainsFunc(o.Gave, func(g events.Given) bool { return g.Experiment == given.Experiment })
+		switch {
+		case err != nil:
+			remark("gave %d %v: %s", i+1, err, program.Clip(raw))
+		case twice:
+			remark("gave %d is for %s once more, the first stands: %s", i+1, given.Experiment, program.Clip(raw))
+		default:
+			o.Gave = append(o.Gave, given)
+		}
+	}
+	fields.take("cause")
+	for _, u := range fields.unknown("") {
+		remark("an act that is done has no field %s: %s", u.Field, program.Clip([]byte(u.Text)))
+	}
+	return o, remarks
+}
+
+// decodeGiven reads what an act gave for one of its experiments. The error says why it counts for none.
+func decodeGiven(
+	raw json.RawMessage, of instruments.Command, remark func(string, ...any),
+) (given events.Given, err error) {
+	fields, err := object(raw)
+	if err != nil {
+		return given, err
+	}
+	if json.Unmarshal(fields.take("experiment"), &given.Experiment) != nil || !slices.Contains(of.Serves(), given.Experiment) {
+		return given, errors.New("is for no experiment that the act serves")
+	}
+	var status string
+	said := fields.take("status")
+	if !absent(said) && json.Unmarshal(said, &status) != nil {
+		status = valid(said)
+	}
+	measurement := fields.take("measurement")
+	switch word := instruments.Status(status); word {
+	case "", instruments.Done, instruments.Measured:
+		if absent(measurement) {
+			break
+		}
+		if given.Measurement, err = decodePart(measurement, of, remark); err != nil {
+			given.Status = events.ActFailed
+			given.Cause = fmt.Sprintf("the program's result cannot be used: %v; it wrote %s", err, program.Clip(raw))
+		}
+	case instruments.Failed, instruments.Infeasible:
+		given.Status, given.Cause = events.ActStatus(word), fields.cause()
+		return given, nil
+	default:
+		given.Status = events.ActFailed
+		given.Cause = fmt.Sprintf("%q is not the status of an experiment; it wrote %s",
+			instruments.Legible(status, instruments.MaxName), program.Clip(raw))
+	}
+	for _, u := range fields.unknown("") {
+		remark("%s of %s, a field that the protocol does not have: %s", u.Field, given.Experiment, program.Clip([]byte(u.Text)))
+	}
+	return given, nil
+}
+
+// decodePart reads the measurement of one experiment of an act. Where the act is to measure nothing,
+// the composition that it has made is all that counts.
+func decodePart(
+	raw json.RawMessage, of instruments.Command, remark func(string, ...any),
+) (*events.Measurement, error) {
+	if !of.Idle() {
+		return decodeMeasurement(raw, of)
+	}
+	var made struct {
+		Actual definition.Point `json:"actual"`
+	}
+	if err := json.Unmarshal(raw, &made); err != nil {
+		remark("the composition made cannot be read (%v): %s", err, program.Clip(raw))
+	}
+	if made.Actual == nil {
+		return nil, nil
+	}
+	return &events.Measurement{Actual: made.Actual}, nil
 }
 
 // DecodeDelivery reads values that came after the end of an experiment. A faulty part costs nothing

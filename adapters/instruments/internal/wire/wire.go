@@ -62,7 +62,7 @@ type Reply struct {
 	// Without ID and Command it is a remark of the program's own, which is
 	// logged.
 	Error string `json:"error,omitempty"`
-	// Protocol, Recover, Finishes, Delivers, Voids and Ledger answer the handshake.
+	// Protocol and the flags up to Ledger answer the handshake.
 	Protocol int `json:"protocol,omitempty"`
 	// Recover: the program knows commands of its earlier runs.
 	Recover bool `json:"recover,omitempty"`
@@ -77,6 +77,8 @@ type Reply struct {
 	Voids bool `json:"voids,omitempty"`
 	// Signs: it gives signs of life of commands under way.
 	Signs bool `json:"signs,omitempty"`
+	// Batches: it performs acts for several experiments, which come in the command's experiments.
+	Batches bool `json:"batches,omitempty"`
 	// Ledger is [LedgerDurable] where the ledger is durable and complete: see
 	// [instruments.Keeper].
 	Ledger string `json:"ledger,omitempty"`

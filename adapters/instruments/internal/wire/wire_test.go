@@ -41,7 +41,12 @@ func TestDocumentation(t *testing.T) {
 				t.Errorf("%v, %s: %s", err, UnknownFields([]byte(reply)), reply)
 			}
 			if r.Outcome != nil {
-				if o := DecodeOutcome(r.Outcome, nil); o.Status != instruments.Measured {
+				plate := instruments.Command{Act: "a12", Gives: []string{"flow"}, Experiments: []instruments.Sample{{Experiment: "e7"}, {Experiment: "e9"}}}
+				if strings.Contains(string(r.Outcome), `"gave"`) {
+					if o := DecodeOutcome(r.Outcome, plate); o.Status != instruments.Done || len(o.Gave) != 2 || len(o.Remarks) > 0 {
+						t.Errorf("%+v: %s", o, line)
+					}
+				} else if o := DecodeOutcome(r.Outcome, instruments.Command{}); o.Status != instruments.Measured {
 					t.Errorf("%+v", o)
 				}
 			}
@@ -120,7 +125,7 @@ func FuzzReply(f *testing.F) {
 		if err != nil {
 			r.NonFinite, r.Line = err, line
 		}
-		o := r.Result(requested)
+		o := r.Result(instruments.Command{Parameters: requested})
 		switch o.Status {
 		case instruments.Measured:
 			if o.Measurement == nil || math.IsNaN(o.Measurement.Objective.Value) || math.IsInf(o.Measurement.Objective.Value, 0) || o.Measurement.Actual == nil {
@@ -190,11 +195,11 @@ func TestLongestLinesCanBeRecorded(t *testing.T) {
 	} {
 		line := []byte(strings.Replace(form, "%s", strings.Repeat("<", program.MaxLine-len(form)), 1))
 		r := must.Get(DecodeReply(line))(t)
-		canBeRecorded(t, line, r.Result(definition.Point{"salt": definition.Number(0)}))
+		canBeRecorded(t, line, r.Result(instruments.Command{Parameters: definition.Point{"salt": definition.Number(0)}}))
 	}
 	many := []byte(`{"outcome":{"status":"measured","measurement":{"objective":{"name":"y","value":1},"further":[{}` + strings.Repeat(",{}", 100_000) + `]}}}`)
 	r := must.Get(DecodeReply(many))(t)
-	canBeRecorded(t, many, r.Result(definition.Point{"salt": definition.Number(0)}))
+	canBeRecorded(t, many, r.Result(instruments.Command{Parameters: definition.Point{"salt": definition.Number(0)}}))
 }
 
 // What decorates a result never costs it, and is kept as it was written; what the
@@ -248,7 +253,7 @@ func TestDecorationCostsNoResult(t *testing.T) {
 			if err != nil {
 				r.NonFinite, r.Line = err, line
 			}
-			o := r.Result(definition.Point{"salt": definition.Number(1)})
+			o := r.Result(instruments.Command{Parameters: definition.Point{"salt": definition.Number(1)}})
 			if o.Status != test.status {
 				t.Fatalf("it became %+v", o)
 			}
@@ -282,7 +287,7 @@ func TestDecorationCostsNoResult(t *testing.T) {
 		})
 	}
 	// What a command without a result says beside its cause is kept with it.
-	o := DecodeOutcome([]byte(`{"status":"failed","cause":"a bubble","measurement":{"pressure":3}}`), nil)
+	o := DecodeOutcome([]byte(`{"status":"failed","cause":"a bubble","measurement":{"pressure":3}}`), instruments.Command{})
 	if o.Status != instruments.Failed || !strings.Contains(o.Cause, "a bubble") || !strings.Contains(o.Cause, `{"pressure":3}`) {
 		t.Errorf("%+v", o)
 	}
@@ -319,12 +324,12 @@ func TestCauses(t *testing.T) {
 		if err != nil {
 			r.NonFinite, r.Line = err, line
 		}
-		if o := r.Result(nil); o.Status != instruments.Failed || !strings.Contains(o.Cause, want) {
+		if o := r.Result(instruments.Command{}); o.Status != instruments.Failed || !strings.Contains(o.Cause, want) {
 			t.Errorf("%s became %+v", outcome, o)
 		}
 	}
 	lost := Reply{Lost: "too long", Outcome: []byte(`{"status":"failed","cause":"a bubble"}`)}
-	if o := lost.Result(nil); o.Status != instruments.Unknown || o.Cause != "too long" {
+	if o := lost.Result(instruments.Command{}); o.Status != instruments.Unknown || o.Cause != "too long" {
 		t.Errorf("a lost answer became %+v", o)
 	}
 }
@@ -333,7 +338,7 @@ func TestCauses(t *testing.T) {
 // there is room in a cause of 4,000 characters, about half of it for either.
 func TestLongCauses(t *testing.T) {
 	long := func(c string) string { return strings.Repeat(c, 5000) }
-	o := DecodeOutcome([]byte(`{"status":"failed","cause":"`+long("ä")+`","log":"`+long("ö")+`"}`), nil)
+	o := DecodeOutcome([]byte(`{"status":"failed","cause":"`+long("ä")+`","log":"`+long("ö")+`"}`), instruments.Command{})
 	cause, rest := strings.Count(o.Cause, "ä"), strings.Count(o.Cause, "ö")
 	if n := utf8.RuneCountInString(o.Cause); n > 4000 || cause < 1800 || rest < 1800 || cause > 2200 || rest > 2200 {
 		t.Errorf("of %d characters, %d are of the cause and %d of the rest", n, cause, rest)
