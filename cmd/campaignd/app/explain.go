@@ -114,7 +114,7 @@ func behind(ctx context.Context, s *session, id string) (record *view.Record, de
 		return nil, "", "", err
 	}
 	record.Read(func(core *engine.Core) {
-		if err = known(core.State(), id); err == nil {
+		if err = knownSubject(core.State(), id); err == nil {
 			decision, why = view.DecisionBehind(core.State(), id)
 		}
 	})
