@@ -43,24 +43,28 @@ type StageStatus struct {
 func batchesOf(core *engine.Core) (all []BatchStatus) {
 	s := core.State()
 	for i := range s.Batches {
-		b := &s.Batches[i]
-		if b.Over {
-			continue
+		if b := &s.Batches[i]; !b.Over {
+			all = append(all, BatchOf(core, b))
 		}
-		status := BatchStatus{
-			ID: b.ID, Experiments: b.Experiments, Stages: stagesOf(s, b), Places: b.Places, PlannedAt: b.PlannedAt,
-		}
-		for _, id := range b.Acts {
-			if s.Act(id).Command.Fate == campaign.Unknown {
-				status.Unresolved = append(status.Unresolved, id)
-			}
-		}
-		if !s.UnderWay(b) {
-			status.WaitsFor, status.Remedies = engine.Awaited(core.At(engine.World{Now: core.Last()}), b)
-		}
-		all = append(all, status)
 	}
 	return all
+}
+
+// BatchOf returns where a batch stands.
+func BatchOf(core *engine.Core, b *campaign.Batch) BatchStatus {
+	s := core.State()
+	status := BatchStatus{
+		ID: b.ID, Experiments: b.Experiments, Stages: stagesOf(s, b), Places: b.Places, PlannedAt: b.PlannedAt,
+	}
+	for _, id := range b.Acts {
+		if s.Act(id).Command.Fate == campaign.Unknown {
+			status.Unresolved = append(status.Unresolved, id)
+		}
+	}
+	if !b.Over && !s.UnderWay(b) {
+		status.WaitsFor, status.Remedies = engine.Awaited(core.At(engine.World{Now: core.Last()}), b)
+	}
+	return status
 }
 
 func stagesOf(s *campaign.State, b *campaign.Batch) (all []StageStatus) {
@@ -88,6 +92,14 @@ func actsOf(s *campaign.State) (all []campaign.Act) {
 		if a := &s.Acts[i]; a.Open() || a.Command.BeingCalledOff() {
 			all = append(all, *a)
 		}
+	}
+	return all
+}
+
+// ActsOf are the acts of a batch, in order.
+func ActsOf(s *campaign.State, b *campaign.Batch) (all []campaign.Act) {
+	for _, id := range b.Acts {
+		all = append(all, *s.Act(id))
 	}
 	return all
 }

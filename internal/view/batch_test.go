@@ -1,8 +1,10 @@
 package view
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
@@ -61,5 +63,49 @@ func TestActsNeedAPerson(t *testing.T) {
 	}
 	if ways := c.settleAct(&c.Acts[0]).Ways; ways[0] != string(events.ResolvedMeasured) {
 		t.Errorf("an act that measures is settled as %q", ways)
+	}
+}
+
+// Law: an act says at what and for whom, how long it waited since it could have begun, which try it is,
+// and what it gave or that nothing is known of it.
+func TestActsInLines(t *testing.T) {
+	at := func(minutes int) time.Time { return time.Date(2026, 3, 4, 12, minutes, 0, 0, time.Local) }
+	act := func(id, stage, on string, from, until int, status events.ActStatus, experiments ...string) campaign.Act {
+		return campaign.Act{
+			ID: id, Batch: "b1", Stage: stage, Resource: on, Experiments: experiments, Status: status,
+			Command: campaign.Command{DispatchedAt: at(from)}, EndedAt: at(until),
+		}
+	}
+	x := definition.Quantity{Name: "x", Value: 2, Unit: "S"}
+	s := &campaign.State{
+		Definition: salty,
+		Batches: []campaign.Batch{{
+			ID: "b1", Experiments: []string{"e1", "e2"}, PlannedAt: at(0), Acts: []string{"a1", "a2", "a3", "a4"},
+			Procedure: []definition.Stage{
+				{Name: "load", On: "arm"},
+				{Name: "measure", On: "meter", After: []definition.Edge{{Stage: "load", From: definition.Duration(time.Minute)}}},
+			},
+		}},
+		Acts: []campaign.Act{
+			act("a1", "load", "arm", 0, 1, events.ActDone, "e1", "e2"),
+			act("a2", "measure", "meter", 2, 3, events.ActFailed, "e1"),
+			act("a3", "measure", "meter", 5, 6, events.ActDone, "e1"),
+			act("a4", "measure", "meter", 6, 6, "", "e2"),
+		},
+	}
+	s.Acts[1].Cause = "a bubble"
+	s.Acts[2].Gave = []events.Given{{Experiment: "e1", Measurement: &events.Measurement{Objective: x}}}
+	s.Acts[3].Command.Fate, s.Acts[3].Cause, s.Acts[3].EndedAt = campaign.Unknown, "it jammed", time.Time{}
+	want := []string{
+		"a1   load at arm for e1, e2, 12:00:00 for 1 min 0 s: done",
+		"a2   measure at meter, 12:02:00 for 1 min 0 s: failed, a bubble",
+		"a3   measure at meter, 12:05:00 for 1 min 0 s, having waited 3 min 0 s, try 2: 2.000 S",
+	}
+	if got := ActTexts(s, &s.Batches[0], "e1"); !slices.Equal(got, want) {
+		t.Errorf("the acts of e1 are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	last := "a4   measure at meter for e2, 12:06:00, having waited 4 min 0 s: its fate is unknown, it jammed"
+	if got := ActTexts(s, &s.Batches[0], ""); len(got) != 4 || got[3] != last {
+		t.Errorf("the last act is told as %q", got)
 	}
 }
