@@ -258,3 +258,107 @@ func commandText(c *campaign.Command, now time.Time) (text string) {
 
 // instrumentOf is the name of an instrument for people: the campaign's own, else the driver's.
 func instrumentOf(o campaign.Order) string { return cmp.Or(o.Resource, o.Command.Instrument) }
+
+// BatchTable is a campaign's batches with their acts: stages are columns, batches are rows, the latest
+// first.
+type BatchTable struct {
+	Stages []StageColumn
+	Rows   []BatchRow
+}
+
+// StageColumn is a stage of the procedure as it is now.
+type StageColumn struct{ Name, On string }
+
+// BatchRow is a batch, with a cell for each stage.
+type BatchRow struct {
+	ID, Experiments, Stands string
+	Cells                   []BatchCell
+}
+
+// BatchCell is how far a batch is with a stage. Unknown are the acts whose fate is.
+type BatchCell struct {
+	Text, Class string
+	Unknown     []string
+}
+
+// Classes of cells.
+const (
+	cellUnknown = "unknown"
+	cellUnder   = "under"
+	cellFailed  = "failed"
+	cellDone    = "done"
+)
+
+// BatchesIn returns the table of at most so many batches.
+func BatchesIn(core *engine.Core, most int) (t BatchTable) {
+	s := core.State()
+	for i := range s.Definition.Procedure {
+		stage := &s.Definition.Procedure[i]
+		t.Stages = append(t.Stages, StageColumn{stage.Name, stage.On})
+	}
+	for i := len(s.Batches) - 1; i >= max(0, len(s.Batches)-most); i-- {
+		b := &s.Batches[i]
+		status := BatchOf(core, b)
+		row := BatchRow{ID: b.ID, Experiments: events.ExperimentList(b.Experiments), Stands: standsText(b, &status)}
+		for _, column := range t.Stages {
+			row.Cells = append(row.Cells, batchCell(s, b, &status, column.Name))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// standsText says in a few words where a batch stands.
+func standsText(b *campaign.Batch, status *BatchStatus) string {
+	switch {
+	case b.Scrapped:
+		return "taken out"
+	case b.Over:
+		return "through"
+	case len(status.Unresolved) > 0:
+		return fmt.Sprintf("%d unresolved", len(status.Unresolved))
+	case status.WaitsFor == "":
+		return "under way"
+	}
+	if when, later := strings.CutPrefix(status.WaitsFor, b.ID+", which "); later {
+		return when
+	}
+	return "waits for " + status.WaitsFor
+}
+
+// batchCell is the cell of a stage; empty where the batch's procedure does not have it, or none has come to it.
+func batchCell(s *campaign.State, b *campaign.Batch, status *BatchStatus, stage string) (cell BatchCell) {
+	at := slices.IndexFunc(status.Stages, func(of StageStatus) bool { return of.Stage == stage })
+	if at < 0 {
+		return cell
+	}
+	of := status.Stages[at]
+	for _, id := range status.Unresolved {
+		if s.Act(id).Stage == stage {
+			cell.Unknown = append(cell.Unknown, id)
+		}
+	}
+	n := len(b.Experiments)
+	switch {
+	case of.Done+of.UnderWay+of.Failed == 0:
+		return cell
+	case of.Done == n:
+		cell.Text = "done"
+	default:
+		cell.Text = fmt.Sprintf("%d of %d", of.Done, n)
+	}
+	if of.Failed > 0 {
+		cell.Text += fmt.Sprintf(", %d failed", of.Failed)
+	}
+	switch {
+	case cell.Unknown != nil:
+		cell.Class = cellUnknown
+	case of.UnderWay > 0:
+		cell.Class = cellUnder
+	case of.Failed > 0:
+		cell.Class = cellFailed
+	case of.Done == n:
+		cell.Class = cellDone
+	}
+	return cell
+}

@@ -101,11 +101,3 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 func (p *experimentPage) Cancellable() bool {
 	return p.CanResolve && p.Command.CallOff == nil && (p.Status == campaign.Requested || p.Command.AtWork())
 }
-
-// subjectAt is the address of an experiment's page, or of that with the campaign's acts.
-func subjectAt(base, subject string) string {
-	if events.ActNumber(subject) > 0 {
-		return base + "?tab=batches#" + subject
-	}
-	return base + "/experiments/" + subject
-}
