@@ -23,7 +23,7 @@ type BatchStatus struct {
 	// Unresolved are its acts whose fate is unknown.
 	Unresolved []string `json:"unresolved,omitempty"`
 	Places     []string `json:"places,omitempty" doc:"The places that it occupies."`
-	// WaitsFor is what it waits for by the log, where no act is open; Remedies are for a person.
+	// WaitsFor names the next thing to happen by the log, where no act is open; Remedies are for a person.
 	WaitsFor  string           `json:"waits_for,omitempty"`
 	Remedies  []problem.Remedy `json:"-"`
 	PlannedAt time.Time        `json:"planned_at"`
@@ -148,7 +148,7 @@ func ActWays(measures bool) []string {
 	}
 }
 
-// settleAct is the remedy for an act of which a person has to say what became.
+// settleAct is the remedy for an act whose fate a person has to tell.
 func (c *Campaign) settleAct(a *campaign.Act) problem.Remedy {
 	return problem.Remedy{
 		Text: "settle it", Action: problem.Resolve, Subject: a.ID, Ways: ActWays(c.gives(a.Stage)),
@@ -220,8 +220,8 @@ func SubjectList(ids []string) string {
 	return events.ExperimentList(ids)
 }
 
-// underWayRows are the rows of batches and acts of a status: what an act says of itself is shown where
-// it says something.
+// underWayRows are the rows of batches and acts of a status: an act has a row where it is silent
+// or has given a sign.
 func (st *Status) underWayRows(now time.Time) (rows []Row) {
 	for i := range st.Batches {
 		rows = append(rows, Row{"batch", BatchText(&st.Batches[i])})
@@ -244,7 +244,7 @@ func (st *Status) underWayRows(now time.Time) (rows []Row) {
 	return rows
 }
 
-// commandText is what is known of a command under way besides its fate: ", silent for longer than it
+// commandText says whether a command under way is silent, and its sign: ", silent for longer than it
 // should be"; "" for nothing.
 func commandText(c *campaign.Command, now time.Time) (text string) {
 	if c.Stalled {

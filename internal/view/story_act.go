@@ -11,7 +11,7 @@ import (
 
 // In this file are the events of batches and acts.
 
-// actName names an act by what is known of it: "a12 (measure of e7)", "a13 (load of b3)"; without its
+// actName names an act with its stage: "a12 (measure of e7)", "a13 (load of b3)"; without its
 // dispatch the identifier alone.
 func (s *Story) actName(id string) string {
 	d := s.acts[id]
@@ -21,7 +21,7 @@ func (s *Story) actName(id string) string {
 	return fmt.Sprintf("%s (%s of %s)", id, d.Stage, ActOf(d.Batch, d.Experiments))
 }
 
-// ActOf is what an act is for: its only experiment, or its batch.
+// ActOf names the only experiment of an act, or its batch.
 func ActOf(batch string, experiments []string) string {
 	if len(experiments) == 1 {
 		return experiments[0]
@@ -111,7 +111,7 @@ func (s *Story) actUnresolved(_ events.Event, p *events.ActUnresolved) Entry {
 	return fateUnknown(s.actName(p.Act), p.Act, p.Cause)
 }
 
-// fateUnknown is the entry about a command of which a person has to say what became.
+// fateUnknown is the entry about a command whose fate a person has to tell.
 func fateUnknown(name, subject, cause string) Entry {
 	return Entry{
 		Text: "the fate of " + name + " is UNKNOWN", Reason: cause,
@@ -151,7 +151,7 @@ func (s *Story) remember(p *events.ActDispatched) {
 	s.acts[p.Act] = p
 }
 
-// settledBefore is what may be done about a late answer on an experiment; an act has no correction.
+// settledBefore is the remedy for a late answer on an experiment; an act has no correction.
 func settledBefore(p *events.InstrumentAnswered) *problem.Remedy {
 	if p.Act != "" {
 		return &problem.Remedy{Text: "see what happened", Action: problem.Explain, Subject: p.Act}

@@ -53,7 +53,7 @@ func (l loss) entry(ids ...string) Entry {
 	return fateUnknown(list, strings.ReplaceAll(list, " ", ""), l.cause)
 }
 
-// silent is the entry about an instrument of which nothing is heard.
+// silent is the entry about an instrument that is silent.
 func silent(instrument, about string, seconds float64) Entry {
 	waited := format.Duration(time.Duration(seconds * float64(time.Second)))
 	return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s", instrument, about, waited)}
