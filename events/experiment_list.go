@@ -33,6 +33,14 @@ func ExperimentList(ids []string) string {
 	return strings.Join(parts, ", ")
 }
 
+// SubjectList writes identifiers of experiments or acts as people name several at once.
+func SubjectList(ids []string) string {
+	if slices.ContainsFunc(ids, func(id string) bool { return ExperimentNumber(id) == 0 }) {
+		return strings.Join(ids, ", ")
+	}
+	return ExperimentList(ids)
+}
+
 // ParseExperimentList reads what [ExperimentList] writes, and a single
 // identifier. There are so many experiments; one that there is not, or that is
 // named twice, is an error.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -122,14 +123,13 @@ func admittedBy(
 		return given
 	}
 	tidied, _ := tidyMeasurement(*reported)
+	said := tidied.Actual != nil && CheckComposition("actual", tidied.Actual) == nil
+	tidied.Actual = made(s, id, tidied.Actual)
 	if len(stage.Gives) == 0 {
-		if made := tidied.Actual; made != nil && CheckComposition("actual", made) == nil {
-			given.Measurement = &events.Measurement{Actual: made}
+		if said {
+			given.Measurement = &events.Measurement{Actual: tidied.Actual}
 		}
 		return given
-	}
-	if tidied.Actual == nil {
-		tidied.Actual = s.Experiment(id).Parameters
 	}
 	m, err := instruments.Admit(*s.Definition.Giving(stage.Gives), tidied)
 	if err != nil {
@@ -140,7 +140,19 @@ func admittedBy(
 	return given
 }
 
-// resolveAct settles an act whose fate is unknown, or that a person carries out.
+// made is the composition of an experiment as an instrument reports it, which may have been sent a part
+// of it, and further settings.
+func made(s *campaign.State, id string, reported definition.Point) definition.Point {
+	all := maps.Clone(s.Experiment(id).Parameters)
+	for name, value := range reported {
+		if _, varied := all[name]; varied {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// act settles an act whose fate is unknown, or that a person carries out.
 func (r *Resolve) act(c Now, a *campaign.Act) ([]events.Payload, error) {
 	byHand := c.Definition.At(a.Resource).ByHand
 	if a.Command.Fate != campaign.Unknown && !(byHand && a.Open()) {

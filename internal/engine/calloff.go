@@ -296,7 +296,7 @@ func firstCalledOff(c Now, wait Wait) Wait {
 		is = "are"
 	}
 	text := fmt.Sprintf("%s to answer that %s %s called off",
-		off[0].Instrument, events.ExperimentList(ids), is)
+		off[0].Instrument, events.SubjectList(ids), is)
 	var remedies []problem.Remedy
 	if why := c.CallingOff[off[0].Subject].Why; why != "" {
 		text += " (" + why + ")"

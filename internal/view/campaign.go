@@ -56,16 +56,19 @@ type Campaign struct {
 	// Backtest is [IsBacktest].
 	Backtest bool
 	// UnderWay are the experiments without an outcome, imported ones included;
-	// Unresolved are those of them whose fate is unknown, Doubtful the
+	// Unresolved are those of them, and the acts, whose fate is unknown, Doubtful the
 	// measurements that a person must judge.
 	UnderWay   []campaign.Experiment
 	Unresolved []string
 	Doubtful   []campaign.Experiment
 	// CalledOff are the experiments that are being called off, also such as have
-	// an outcome; Contradicted is the one whose settled fate its instrument has
+	// an outcome; Contradicted is the one, or the act, whose settled fate its instrument has
 	// contradicted, nil for none.
 	CalledOff    []campaign.Experiment
-	Contradicted *campaign.Experiment
+	Contradicted *campaign.Order
+	// Batches are those under way, Acts those that are open or being called off.
+	Batches []BatchStatus
+	Acts    []campaign.Act
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
 	Awaited []campaign.Awaited
@@ -141,9 +144,17 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 			c.CalledOff = append(c.CalledOff, *x)
 		}
 	}
-	if x := s.Experiment(s.Contradicted); x != nil {
-		contradicted := *x
-		c.Contradicted = &contradicted
+	if o := s.Order(s.Contradicted); o.Command != nil {
+		command := *o.Command
+		o.Command = &command
+		c.Contradicted = &o
+	}
+	c.Batches = batchesOf(core)
+	c.Acts = actsOf(s)
+	for i := range c.Acts {
+		if c.Acts[i].Command.Fate == campaign.Unknown {
+			c.Unresolved = append(c.Unresolved, c.Acts[i].ID)
+		}
 	}
 	for i := range s.Questions {
 		c.ask(&s.Questions[i])

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -176,6 +177,9 @@ var (
 		{Name: ColumnMissing, On: InFiles, Data: data(func(x *campaign.Experiment) any { return missingOf(x.Measurement) })},
 		{Name: ColumnLeftOut, On: InFiles, Data: data(func(x *campaign.Experiment) any { return strings.Join(x.Without, ", ") })},
 	}
+	// batch is that in which an experiment goes through a procedure.
+	batch = Column{Name: "batch", On: Everywhere, Class: "word", Data: data(func(x *campaign.Experiment) any { return x.Batch }),
+		Place: func(_ *Experiments, x *campaign.Experiment) float64 { return float64(events.BatchNumber(x.Batch)) }}
 	// kept says whether the measured values keep the constraints on outcomes: yes, no, or unknown
 	// where a quantity is missing.
 	kept = Column{Name: "keeps_constraints", On: InFiles, Data: func(t *Experiments, x *campaign.Experiment) any {
@@ -190,7 +194,7 @@ var (
 // was measured: of any campaign, so that another one's table is read without a flag.
 func AboutExperiments(column string) bool {
 	is := func(c Column) bool { return c.Name == column }
-	return kept.Name == column || slices.ContainsFunc(opening, is) || slices.ContainsFunc(closing, is)
+	return kept.Name == column || batch.Name == column || slices.ContainsFunc(opening, is) || slices.ContainsFunc(closing, is)
 }
 
 // columnsOf are the columns of a campaign's table on a surface.
@@ -225,6 +229,9 @@ func columnsOf(s *campaign.State, on Surface) []Column {
 	all = append(all, predictionColumns(sought, several)...)
 	if len(def.ConstraintsOnOutcomes) > 0 {
 		all = append(all, kept)
+	}
+	if len(def.Procedure) > 0 {
+		all = append(all, batch)
 	}
 	all = append(all, drawnColumns(s)...)
 	all = append(all, closing...)

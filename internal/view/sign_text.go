@@ -22,8 +22,8 @@ func SignText(sign *campaign.Sign) string {
 	return text
 }
 
-func instrumentSignalled(_ events.Event, p *events.InstrumentSignalled) Entry {
-	text := p.Instrument + " is at work on " + p.Experiment
+func (s *Story) instrumentSignalled(_ events.Event, p *events.InstrumentSignalled) Entry {
+	text := s.resource(p.Act, p.Instrument) + " is at work on " + s.called(p.Subject())
 	if said := engine.SignText(p.Sign); said != "" {
 		text += ": " + said
 	}

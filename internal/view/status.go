@@ -76,6 +76,10 @@ type StatusDocument struct {
 	// Open are the experiments without an outcome, Questions those without an
 	// answer.
 	Open []campaign.Experiment `json:"open"`
+	// Batches are those under way, Acts those that are open or being called off, in campaigns with a
+	// procedure.
+	Batches []BatchStatus  `json:"batches,omitempty"`
+	Acts    []campaign.Act `json:"acts,omitempty"`
 	// CalledOff are those that are being called off: their instrument has not
 	// answered yet that it never begins them any more.
 	CalledOff []campaign.Experiment `json:"called_off,omitempty"`
@@ -118,6 +122,8 @@ func (st *Status) Document() *StatusDocument {
 		Asked:     st.Asked,
 		Trust:     append([]campaign.Trust{}, st.Trust...),
 		Open:      append([]campaign.Experiment{}, st.UnderWay...),
+		Batches:   st.Batches,
+		Acts:      st.Acts,
 		CalledOff: st.CalledOff,
 		Questions: append([]campaign.Question{}, st.Questions...),
 		Awaited:   st.Awaited,
@@ -168,11 +174,12 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 
 // NeedsPerson lists a person's tasks before the campaign goes on.
 //
-// A stock that does not suffice comes first: it is refilled while the rest is looked into. Fates that
+// Acts come first: one whose fate is unknown holds its batch, which may stand in an oven. A stock that does not suffice comes next: it is refilled while the rest is looked into. Fates that
 // are unknown follow: they hold the campaign up, and a device may be at work. The order is that of the
 // experiments, so that the text stays the same from one call to the next. driven says whether a process drives the campaign.
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
-	needs := append(c.short(how), c.calledOff(how, driven)...)
+	needs := append(append([]string{}, c.actsNeed(how)...), c.short(how)...)
+	needs = append(needs, c.calledOff(how, driven)...)
 	needs = append(needs, c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:
 	// those with one cause are settled together.
@@ -208,30 +215,34 @@ func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 // short says for which stock the next experiment waits, and how it is refilled.
 func (c *Campaign) short(how How) []string {
 	if c.Short == nil {
-		return []string{}
+		return nil
 	}
 	remedy := c.Short.Remedy()
 	return []string{fmt.Sprintf("%s; %s with `%s`", c.Short, remedy.Text, how(remedy))}
 }
 
-// calledOff says which experiments are being called off without an answer. An
+// calledOff says which commands are being called off without an answer. An
 // instrument that works on one is given a moment: where it has not
-// answered by then, the fate of the experiment counts as unknown.
+// answered by then, its fate counts as unknown.
 func (c *Campaign) calledOff(how How, driven bool) []string {
 	var needs []string
 	of := make(map[string][]string)
 	var named []string
-	for _, x := range c.CalledOff {
-		if driven && x.Command.UnderWay() {
+	for _, o := range c.CallingOff() {
+		if driven && o.UnderWay() {
 			continue
 		}
-		if of[x.Command.Instrument] == nil {
-			named = append(named, x.Command.Instrument)
+		instrument := instrumentOf(o)
+		if of[instrument] == nil {
+			named = append(named, instrument)
 		}
-		of[x.Command.Instrument] = append(of[x.Command.Instrument], x.ID)
+		of[instrument] = append(of[instrument], o.Subject)
 	}
 	for _, instrument := range named {
-		list := events.ExperimentList(of[instrument])
+		list := events.SubjectList(of[instrument])
+		if events.ActNumber(of[instrument][0]) > 0 {
+			list = of[instrument][0] // acts are ordered about one by one
+		}
 		off := problem.Remedy{
 			Action: problem.Cancel, Subject: strings.ReplaceAll(list, " ", ""),
 			Ways: []string{problem.WayEndProgram, problem.WayPower},
@@ -247,13 +258,13 @@ func (c *Campaign) calledOff(how How, driven bool) []string {
 	return needs
 }
 
-// contradicted lists the experiments about which an instrument contradicts a person.
+// contradicted lists the experiments, or acts, about which an instrument contradicts a person.
 func (c *Campaign) contradicted(how How) []string {
-	x := c.Contradicted
-	if x == nil {
+	o := c.Contradicted
+	if o == nil {
 		return nil
 	}
 	return []string{fmt.Sprintf("%s was settled as %s, and %s has answered otherwise since: look at the device, "+
-		"and at `%s`, before anything more is sent", x.ID, x.Status, x.Command.Instrument,
-		how(problem.Remedy{Action: problem.Explain, Subject: x.ID}))}
+		"and at `%s`, before anything more is sent", o.Subject, o.Outcome, instrumentOf(*o),
+		how(problem.Remedy{Action: problem.Explain, Subject: o.Subject}))}
 }

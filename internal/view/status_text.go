@@ -154,17 +154,15 @@ func modelLine(d diagnose.Diagnosis, how How) string {
 func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	def := st.Definition
 	write := format.CompositionsOf(def)
+	rows = st.underWayRows(now)
 	for _, x := range st.UnderWay {
-		state := string(x.Status)
-		if x.Command.Stalled {
-			state += ", silent for longer than it should be"
+		if len(def.Procedure) > 0 {
+			break // they have the rows of their batches
 		}
-		if sign := x.Command.Sign; sign != nil {
-			state += "; " + SignText(sign) + ", " + format.Duration(now.Sub(sign.At)) + " ago"
-		}
+		state := string(x.Status) + commandText(&x.Command, now)
 		rows = append(rows, rowf("under way", "%s is %s (%s)", x.ID, state, write.Line(x.Parameters)))
 	}
-	for _, text := range CallingOffTexts(st.CalledOff, now) {
+	for _, text := range CallingOffTexts(st.CallingOff(), now) {
 		rows = append(rows, Row{"calling off", text})
 	}
 	for _, text := range AwaitedTexts(st.Awaited, now) {
@@ -187,18 +185,18 @@ func (st *Status) pending(how How, now time.Time) (rows []Row) {
 	return rows
 }
 
-// CallingOffTexts say which experiments are being called off, a line for each
+// CallingOffTexts say which commands are being called off, a line for each
 // order: "e1-e24 are being called off since 14:02:11, as ada said: a leak".
-func CallingOffTexts(off []campaign.Experiment, now time.Time) (texts []string) {
+func CallingOffTexts(off []campaign.Order, now time.Time) (texts []string) {
 	for len(off) > 0 {
-		first := off[0].Command.CallOff
+		first := off[0].CallOff
 		var ids []string
-		var others []campaign.Experiment
-		for _, x := range off {
-			if x.Command.CallOff.At.Equal(first.At) && x.Command.CallOff.By == first.By {
-				ids = append(ids, x.ID)
+		var others []campaign.Order
+		for _, o := range off {
+			if o.CallOff.At.Equal(first.At) && o.CallOff.By == first.By {
+				ids = append(ids, o.Subject)
 			} else {
-				others = append(others, x)
+				others = append(others, o)
 			}
 		}
 		text := fmt.Sprintf("%s since %s, as %s ordered", BeingCalledOff(ids), Clock(first.At, now), events.ActorName(first.By))
@@ -211,13 +209,13 @@ func CallingOffTexts(off []campaign.Experiment, now time.Time) (texts []string) 
 	return texts
 }
 
-// BeingCalledOff says that experiments are: "e1 is being called off".
+// BeingCalledOff says that experiments, or acts, are: "e1 is being called off".
 func BeingCalledOff(ids []string) string {
 	is := " is being called off"
 	if len(ids) > 1 {
 		is = " are being called off"
 	}
-	return events.ExperimentList(ids) + is
+	return events.SubjectList(ids) + is
 }
 
 // AwaitedTexts say which quantities are still to arrive, from which experiments, and when the first

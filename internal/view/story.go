@@ -84,6 +84,8 @@ type Story struct {
 	// named is the composition that an expert named last, until it is decided
 	// upon.
 	named *events.QuestionAnswered
+	// acts are those that were dispatched, by their identifiers.
+	acts map[string]*events.ActDispatched
 }
 
 // NewStory returns a story that goes on in a campaign of that definition; nil
@@ -153,13 +155,21 @@ var tellings = map[events.Kind]telling{
 	events.KindExperimentResolved:   tells((*Story).experimentResolved),
 	events.KindExperimentCorrected:  tells((*Story).experimentCorrected),
 	events.KindCancellationOrdered:  tells((*Story).cancellationOrdered),
-	events.KindCancellationAnswered: says(cancellationAnswered),
+	events.KindCancellationAnswered: tells((*Story).cancellationAnswered),
 	events.KindInstrumentAnswered:   tells((*Story).instrumentAnswered),
 	events.KindMeasurementsJudged:   routine(says(measurementsJudged)),
 	events.KindMeasurementFlagged:   says(measurementFlagged),
 	events.KindMeasurementCorrected: tells((*Story).measurementCorrected),
-	events.KindInstrumentStalled:    says(instrumentStalled),
-	events.KindInstrumentSignalled:  routine(says(instrumentSignalled)),
+	events.KindInstrumentStalled:    tells((*Story).instrumentStalled),
+	events.KindInstrumentSignalled:  routine(tells((*Story).instrumentSignalled)),
+
+	events.KindBatchPlanned:  routine(says(batchPlanned)),
+	events.KindBatchEnded:    says(batchEnded),
+	events.KindActDispatched: routine(tells((*Story).actDispatched)),
+	events.KindActAccepted:   routine(tells((*Story).actAccepted)),
+	events.KindActEnded:      tells((*Story).actEnded),
+	events.KindActUnresolved: tells((*Story).actUnresolved),
+	events.KindActResolved:   tells((*Story).actResolved),
 
 	events.KindModelFitted:    routine(says(modelFitted)),
 	events.KindModelFitFailed: says(modelFitFailed),
@@ -170,13 +180,16 @@ var tellings = map[events.Kind]telling{
 }
 
 // Follow takes in an event without making an entry: later events may be written by its content.
-// Only definitions count: an entry never depends on other events before it.
+// Only definitions and the dispatches of acts count: an entry never depends on other events before
+// it. An act whose dispatch is not known is written by its identifier.
 func (s *Story) Follow(payload events.Payload) {
 	switch p := payload.(type) {
 	case *events.CampaignDefined:
 		s.def = &p.Definition
 	case *events.CampaignAmended:
 		s.def = &p.Definition
+	case *events.ActDispatched:
+		s.remember(p)
 	}
 }
 

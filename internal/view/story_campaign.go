@@ -67,7 +67,7 @@ func (s *Story) recoveryDone(_ events.Event, p *events.RecoveryDone) Entry {
 	}
 	fates := make([]string, len(p.Commands))
 	for i, c := range p.Commands {
-		fates[i] = fmt.Sprintf("%s is %s", c.Experiment, c.Fate)
+		fates[i] = fmt.Sprintf("%s is %s", s.called(c.Subject()), c.Fate)
 	}
 	return Entry{Text: "taken up again; the instrument says: " + strings.Join(fates, ", ")}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/computed"
 	"github.com/campaignd/campaignd/internal/ground/format"
-	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // In this file are the events of experiments and measurements, in the order in
@@ -115,9 +114,9 @@ func (s *Story) experimentResolved(e events.Event, p *events.ExperimentResolved)
 
 // A person orders it, or their statement about the experiment leads to it.
 func (s *Story) cancellationOrdered(e events.Event, p *events.CancellationOrdered) Entry {
-	text := "called off " + p.Experiment + ": its instrument is ordered to stop it, and never to begin it"
+	text := "called off " + s.called(p.Subject()) + ": its instrument is ordered to stop it, and never to begin it"
 	if p.EndProgram {
-		text = "called off " + p.Experiment + ": its instrument's program is to be ended"
+		text = "called off " + s.called(p.Subject()) + ": its instrument's program is to be ended"
 	}
 	return Entry{Who: doer(e), Text: text, Reason: p.Reason}
 }
@@ -130,29 +129,29 @@ var voided = map[events.Voided]string{
 }
 
 // The fate of the command is named only where the instrument began it.
-func cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
-	entry := Entry{Text: p.Experiment + " cannot begin any more: " + voided[p.By], Reason: p.Reason}
+func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswered) Entry {
+	subject := s.called(p.Subject())
+	entry := Entry{Text: subject + " cannot begin any more: " + voided[p.By], Reason: p.Reason}
 	if p.By == events.VoidedByPower {
 		entry.Who = doer(e)
-		entry.Text = "said that " + p.Experiment + " cannot begin any more: " + voided[p.By]
+		entry.Text = "said that " + subject + " cannot begin any more: " + voided[p.By]
 	}
 	if p.Acted() {
-		entry.Text = p.Experiment + " had begun before it was called off: its outcome is awaited"
+		entry.Text = subject + " had begun before it was called off: its outcome is awaited"
 	}
 	return entry
 }
 
 // It changes nothing, and a possible contradiction has to be looked at.
 func (s *Story) instrumentAnswered(_ events.Event, p *events.InstrumentAnswered) Entry {
+	subject := s.called(p.Subject())
 	if p.Text == "" {
-		return Entry{Text: fmt.Sprintf("%s confirmed the start of %s, too late", p.Instrument, p.Experiment)}
+		return Entry{Text: fmt.Sprintf("%s confirmed the start of %s, too late", p.Instrument, subject)}
 	}
 	return Entry{
-		Text:   fmt.Sprintf("%s answered on %s, which was settled before", p.Instrument, p.Experiment),
+		Text:   fmt.Sprintf("%s answered on %s, which was settled before", p.Instrument, subject),
 		Reason: p.Text,
-		Remedy: &problem.Remedy{
-			Text: "if that is how it ended, say so", Action: problem.Correct, Subject: p.Experiment,
-		},
+		Remedy: settledBefore(p),
 	}
 }
 
@@ -257,9 +256,8 @@ func measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 }
 
 // Waited is in seconds.
-func instrumentStalled(e events.Event, p *events.InstrumentStalled) Entry {
-	lost, _ := lossOf(e, p)
-	return lost.entry(p.Experiment)
+func (s *Story) instrumentStalled(_ events.Event, p *events.InstrumentStalled) Entry {
+	return silent(s.resource(p.Act, p.Instrument), s.called(p.Subject()), p.Waited)
 }
 
 // measured writes a result: the objective, or the declared quantities with the formula that is

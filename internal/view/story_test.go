@@ -345,3 +345,45 @@ func TestLostTogetherIsToldOnce(t *testing.T) {
 		t.Errorf("told as\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// Law: an act is told by what it is and for whom, and by its identifier alone where its dispatch is
+// not known; a plate's act is one line, and that of one experiment none where it is done.
+func TestActsAreTold(t *testing.T) {
+	def := *salty
+	def.Procedure = []definition.Stage{{Name: "load", On: "arm"}, {Name: "measure", On: "meter"}}
+	plate := []string{"e1", "e2"}
+	story := NewStory(&def)
+	for _, test := range []struct {
+		payload events.Payload
+		want    string
+	}{
+		{&events.ActEnded{Act: "a1", Instrument: "acme", Status: events.ActDone}, "a1 is done at acme"},
+		{&events.ActDispatched{Act: "a2", Batch: "b1", Stage: "load", Experiments: plate}, ""},
+		{&events.InstrumentStalled{Act: "a2", Instrument: "acme", Waited: 90},
+			"arm has been silent about a2 (load of b1) for 1 min 30 s"},
+		{&events.ActUnresolved{Act: "a2", Instrument: "acme", Cause: "it jammed"},
+			"the fate of a2 (load of b1) is UNKNOWN: it jammed. Look at the instrument, then `resolve a2`"},
+		{&events.CancellationOrdered{Act: "a2", Reason: "a leak"},
+			"ada called off a2 (load of b1): its instrument is ordered to stop it, and never to begin it: a leak"},
+		{&events.ActResolved{Act: "a2", Status: events.ActDeferred, Reason: "it stands still"},
+			"ada settled a2 (load of b1): not-performed: it stands still"},
+		{&events.InstrumentAnswered{Act: "a2", Instrument: "acme", Text: "done"},
+			"acme answered on a2 (load of b1), which was settled before: done (explain a2)"},
+		{&events.ActEnded{
+			Act: "a2", Status: events.ActDone,
+			Gave: []events.Given{{Experiment: "e1"}, {Experiment: "e2", Status: events.ActFailed, Cause: "a bubble"}},
+		}, "a2 (load of b1) is done at arm, but not for e2 (a bubble)"},
+		{&events.ActDispatched{Act: "a3", Batch: "b1", Stage: "measure", Experiments: plate[:1]}, ""},
+		{&events.ActEnded{Act: "a3", Status: events.ActDeferred, Cause: "busy"},
+			"a3 (measure of e1) did not take place at meter, and is to be tried again: busy"},
+		{&events.ActEnded{Act: "a3", Status: events.ActDone}, ""},
+		{&events.RecoveryDone{Commands: []events.RecoveredCommand{{Act: "a3", Fate: "running"}}},
+			"taken up again; the instrument says: a3 (measure of e1) is running"},
+		{&events.BatchEnded{Batch: "b1"}, ""},
+		{&events.BatchEnded{Batch: "b1", Scrapped: true, Reason: "it fell"}, "ada took b1 out of the procedure: it fell"},
+	} {
+		if got := tell(story, "person:ada", test.payload); got != test.want {
+			t.Errorf("%s is told as\n%q, want\n%q", events.KindOf(test.payload), got, test.want)
+		}
+	}
+}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/format"
-	"github.com/campaignd/campaignd/internal/ground/problem"
 )
 
 // A plate that jams leaves 24 experiments without a word and then with an unknown fate. Each is an
@@ -33,6 +32,9 @@ func lossOf(e events.Event, payload events.Payload) (l loss, ok bool) {
 	l = loss{kind: events.KindOf(payload), account: e.ToldBy()}
 	switch p := payload.(type) {
 	case *events.InstrumentStalled:
+		if p.Act != "" {
+			return loss{}, false // an act says what it serves
+		}
 		l.instrument, l.waited = p.Instrument, p.Waited
 	case *events.ExperimentUnresolved:
 		l.instrument, l.cause = p.Instrument, p.Cause
@@ -46,15 +48,15 @@ func lossOf(e events.Event, payload events.Payload) (l loss, ok bool) {
 func (l loss) entry(ids ...string) Entry {
 	list := events.ExperimentList(ids)
 	if l.kind == events.KindInstrumentStalled {
-		waited := format.Duration(time.Duration(l.waited * float64(time.Second)))
-		return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s", l.instrument, list, waited)}
+		return silent(l.instrument, list, l.waited)
 	}
-	return Entry{
-		Text: "the fate of " + list + " is UNKNOWN", Reason: l.cause,
-		Remedy: &problem.Remedy{
-			Text: "settle it", Action: problem.Resolve, Subject: strings.ReplaceAll(list, " ", ""),
-		},
-	}
+	return fateUnknown(list, strings.ReplaceAll(list, " ", ""), l.cause)
+}
+
+// silent is the entry about an instrument that is silent.
+func silent(instrument, about string, seconds float64) Entry {
+	waited := format.Duration(time.Duration(seconds * float64(time.Second)))
+	return Entry{Text: fmt.Sprintf("%s has been silent about %s for %s", instrument, about, waited)}
 }
 
 // Tell returns an event's addition to the story: nothing for a routine event, and more where it

@@ -132,7 +132,10 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	case *events.ExperimentDispatched:
 		t.SentTo[p.Experiment] = Device{p.Instrument, p.Identity}
 		return
-	case *events.ExperimentStarted:
+	case *events.ActDispatched:
+		t.SentTo[p.Act] = Device{p.Instrument, p.Identity}
+		return
+	case *events.ExperimentStarted, *events.ActAccepted:
 		heard = "has begun"
 	case *events.InstrumentSignalled:
 		heard = "is at work"
@@ -145,6 +148,13 @@ func (t *Timeline) sign(e events.Event, payload events.Payload) {
 	case *events.ExperimentDeferred:
 		heard, wrong = "did not take place", p.Cause
 	case *events.ExperimentUnresolved:
+		wrong = p.Cause
+	case *events.ActEnded:
+		heard = actOutcome(p.Status)
+		if p.Status != events.ActDone {
+			wrong = p.Cause
+		}
+	case *events.ActUnresolved:
 		wrong = p.Cause
 	case *events.InstrumentStalled:
 		waited := time.Duration(p.Waited * float64(time.Second))

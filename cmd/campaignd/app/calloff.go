@@ -30,7 +30,7 @@ var cancelCommand = command{
 		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
 		return askingOf(1, func(s *campaign.State, args []string) (engine.Request, error) {
 			r.Experiment = args[0]
-			return engine.Request{Cancel: &r}, known(s, r.Experiment)
+			return engine.Request{Cancel: &r}, knownSubject(s, r.Experiment)
 		})
 	},
 }
@@ -72,7 +72,7 @@ func (a *app) callsOff(ctx context.Context, s *session, t target, stored []event
 	// The run that took the request may have ended by now: this only helps the reader then.
 	if core, err := s.core(ctx); err == nil {
 		state := core.State()
-		instrument = cmp.Or(state.Experiment(ids[0]).Command.Instrument, instrument)
+		instrument = cmp.Or(state.Order(ids[0]).Instrument, instrument)
 		goesOn = state.Status == campaign.Running && stored[0].Kind == events.KindCancellationOrdered
 	}
 	say := a.printf

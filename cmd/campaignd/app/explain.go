@@ -8,9 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/internal/ground/plaintext"
 	"github.com/campaignd/campaignd/internal/view"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // explainCommand is `campaignd explain`.
@@ -78,12 +81,19 @@ func explain(c *call, s *session, id string) error {
 	if err != nil {
 		return err
 	}
+	if events.ActNumber(id)+events.BatchNumber(id) > 0 {
+		return explainActs(c, s, record, id)
+	}
 	if x := experimentIn(record, id); x != nil && !c.json && (decision == "" || x.calledOff) {
 		if decision == "" {
 			c.printf("%s: %s\nNo decision is behind it: %s.\n", id, x.line, why)
 		}
-		if err := printStory(c, s, record, id); err != nil || decision == "" {
+		if err := printStory(c, s, record, id); err != nil {
 			return err
+		}
+		if decision == "" {
+			c.printActs(x)
+			return nil
 		}
 		c.printf("\n")
 	}
@@ -100,10 +110,59 @@ func explain(c *call, s *session, id string) error {
 	if err := d.Write(c.stdout, commandFor); err != nil {
 		return err
 	}
-	if x := experimentIn(record, id); x != nil && x.drawn != "" {
-		c.printf("\n%s used up %s.\n", id, x.drawn)
+	if x := experimentIn(record, id); x != nil {
+		if x.drawn != "" {
+			c.printf("\n%s used up %s.\n", id, x.drawn)
+		}
+		c.printActs(x)
 	}
 	return nil
+}
+
+// printActs prints the acts of an experiment that goes through a procedure.
+func (c *call) printActs(x *explained) {
+	if x.batch == "" {
+		return
+	}
+	c.printf("\nIts acts, in %s\n", x.batch)
+	for _, line := range x.acts {
+		c.printf("  %s\n", plaintext.Line(line))
+	}
+}
+
+// explainActs prints what an act is and gave, or the acts of a batch, and their story.
+func explainActs(c *call, s *session, record *view.Record, id string) error {
+	var lines []string
+	var document any
+	record.Read(func(core *engine.Core) {
+		state := core.State()
+		if a := state.Act(id); a != nil {
+			document = *a
+			lines = []string{view.ActText(state, a, ""), "its batch is " + a.Batch}
+			return
+		}
+		b := state.Batch(id)
+		status := view.BatchOf(core, b)
+		document = struct {
+			view.BatchStatus
+			Over     bool           `json:"over"`
+			Scrapped bool           `json:"scrapped"`
+			Acts     []campaign.Act `json:"acts"`
+		}{status, b.Over, b.Scrapped, view.ActsOf(state, b)}
+		lines = append([]string{view.BatchText(&status) + " · " + events.ExperimentList(b.Experiments)},
+			view.ActTexts(state, b, "")...)
+	})
+	if c.json {
+		return c.printJSON(document)
+	}
+	for i, line := range lines {
+		if i > 0 {
+			line = "  " + line
+		}
+		c.printf("%s\n", plaintext.Line(line))
+	}
+	c.printf("\n")
+	return printStory(c, s, record, id)
 }
 
 // behind returns the record of a session's campaign, and the decision behind an identifier there;
@@ -114,7 +173,7 @@ func behind(ctx context.Context, s *session, id string) (record *view.Record, de
 		return nil, "", "", err
 	}
 	record.Read(func(core *engine.Core) {
-		if err = known(core.State(), id); err == nil {
+		if err = knownSubject(core.State(), id); err == nil {
 			decision, why = view.DecisionBehind(core.State(), id)
 		}
 	})
@@ -133,6 +192,9 @@ type explained struct {
 	line      string
 	drawn     string
 	calledOff bool
+	// batch is that in which it goes through a procedure, acts what became of its acts there.
+	batch string
+	acts  []string
 }
 
 // experimentIn is the experiment of an identifier; nil for any other identifier.
@@ -144,6 +206,10 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 				drawn:     format.Drawn(x.Command.Drawn),
 				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
 				calledOff: x.Command.CallOff != nil || s.Contradicted == id,
+				batch:     x.Batch,
+			}
+			if b := s.Batch(x.Batch); b != nil {
+				e.acts = view.ActTexts(s, b, id)
 			}
 		}
 	})

@@ -169,6 +169,21 @@ func known(s *campaign.State, id string) error {
 	return nil
 }
 
+// knownSubject is [known] for commands that also take acts and batches.
+func knownSubject(s *campaign.State, id string) error {
+	switch {
+	case len(s.Batches) == 0:
+		return known(s, id)
+	case s.Act(id) != nil || s.Batch(id) != nil:
+		return nil
+	case strings.HasPrefix(id, "a"):
+		return badInput("there is no act %s; %s", id, upTo('a', len(s.Acts)))
+	case strings.HasPrefix(id, "b"):
+		return badInput("there is no batch %s; %s", id, upTo('b', len(s.Batches)))
+	}
+	return known(s, id)
+}
+
 // upTo names the known identifiers, as the end of a message. Identifiers are numbered without gaps,
 // so that the last one is enough.
 func upTo(letter byte, n int) string {

@@ -85,6 +85,9 @@ func (p *panel) View() tea.View {
 			row(x.ID, "%s", sign)
 		}
 	}
+	for i := range s.Batches {
+		row("batch", "%s", view.BatchText(&s.Batches[i]))
+	}
 	for i := range s.Stocks {
 		if stock := &s.Stocks[i]; stock.ComesToAnEnd() {
 			row("stock", "%s", yellow(view.StockText(stock)))

@@ -25,7 +25,7 @@ var noteCommand = command{
 				return asking(1, text)(c, args)
 			}
 			return askingOf(1, func(s *campaign.State, args []string) (engine.Request, error) {
-				return text(args), known(s, r.About)
+				return text(args), knownSubject(s, r.About)
 			})(c, args)
 		}
 	},

@@ -56,7 +56,7 @@ var resolveCommand = command{
 				return err
 			}
 			return c.requestWith(c.ctx, t, func(s *campaign.State) (engine.Request, error) {
-				err := known(s, r.Experiment)
+				err := knownSubject(s, r.Experiment)
 				if err == nil {
 					r.Actual, err = f.madeOf(s, r.Experiment)
 				}
@@ -68,7 +68,7 @@ var resolveCommand = command{
 
 func resolutionOf(text string) (events.Resolution, error) {
 	resolution := events.Resolution(text)
-	if !slices.Contains(outcomes, resolution) {
+	if !slices.Contains(outcomes, resolution) && resolution != events.ResolvedDone {
 		return "", badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", text)
 	}
 	return resolution, nil

@@ -259,7 +259,7 @@ func (v *validator) constraints() {
 			coefficient, term := c.Terms[name], here.To("terms", name)
 			switch p := parameterOf(&v.def, name); {
 			case p == nil:
-				v.report(term, fmt.Sprintf("the campaign has no parameter %q", name),
+				v.report(term, fmt.Sprintf("there is no parameter %q", name),
 					yamltree.Suggest(name, namesOf(&v.def, numeric)))
 			case !numeric(*p):
 				v.report(term, fmt.Sprintf("%q is categorical and has no number", name),
@@ -292,7 +292,7 @@ func (v *validator) excluded() {
 			interval := s.Min != nil || s.Max != nil
 			switch {
 			case p == nil:
-				v.report(side, fmt.Sprintf("the campaign has no parameter %q", name),
+				v.report(side, fmt.Sprintf("there is no parameter %q", name),
 					yamltree.Suggest(name, namesOf(&v.def, anyKind)))
 			case !numeric(*p) && (interval || s.Is == ""):
 				v.report(side, fmt.Sprintf("%q is categorical", name), "write is: and the name of a category")

@@ -39,7 +39,7 @@ func (v *validator) steps() {
 func (v *validator) step(here path, name string, step float64) {
 	switch p := parameterOf(&v.def, name); {
 	case p == nil:
-		v.report(here, fmt.Sprintf("the campaign has no parameter %q", name),
+		v.report(here, fmt.Sprintf("there is no parameter %q", name),
 			yamltree.Suggest(name, namesOf(&v.def, continuous)))
 	case !continuous(*p):
 		v.report(here, fmt.Sprintf("%q has its own list of values", name),
@@ -252,7 +252,7 @@ func (v *validator) statedBelief(here path, e definition.Expert) {
 		sd, p := e.Belief.SD[name], parameterOf(&v.def, name)
 		switch {
 		case p == nil:
-			v.report(here.To("sd", name), fmt.Sprintf("the campaign has no parameter %q", name),
+			v.report(here.To("sd", name), fmt.Sprintf("there is no parameter %q", name),
 				yamltree.Suggest(name, namesOf(&v.def, numeric)))
 		case !numeric(*p):
 			v.report(here.To("sd", name), fmt.Sprintf("%q is categorical", name), "remove it")

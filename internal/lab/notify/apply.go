@@ -172,7 +172,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		s.Points[payload.Experiment] = pointKey(payload.Parameters)
 		s.Asked[payload.Experiment] = payload.Parameters
 		s.Open[payload.Experiment] = true
-	case *events.ExperimentStarted, *events.InstrumentSignalled:
+	case *events.ExperimentStarted, *events.ActAccepted, *events.InstrumentSignalled:
 		p.close(e, stalled, payload.Subject(), "it is heard of again")
 	case *events.ExperimentMeasured:
 		over(payload.Experiment)
@@ -191,20 +191,19 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 			measured(payload.Experiment, payload.Measurement)
 		}
 	case *events.ExperimentUnresolved:
-		p.close(e, stalled, payload.Experiment, "its fate is unknown")
-		p.begin(e, &matter{
-			Kind: unresolved, Subject: payload.Experiment,
-			Heading: fmt.Sprintf("The fate of %s of %s is unknown: %s", payload.Experiment,
-				e.Campaign, payload.Cause),
-			Lines: []string{"Look at " + payload.Instrument +
-				", then settle it. It is not repeated before."},
-		})
+		p.lost(e, payload.Experiment, payload.Instrument, payload.Cause)
+	case *events.ActUnresolved:
+		p.lost(e, payload.Act, payload.Instrument, payload.Cause)
+	case *events.ActEnded:
+		over(payload.Act)
+	case *events.ActResolved:
+		over(payload.Act)
 	case *events.InstrumentStalled:
 		waited := time.Duration(payload.Waited * float64(time.Second))
 		p.begin(e, &matter{
-			Kind: stalled, Subject: payload.Experiment,
+			Kind: stalled, Subject: payload.Subject(),
 			Heading: fmt.Sprintf("%s has been silent about %s of %s for %s",
-				payload.Instrument, payload.Experiment, e.Campaign, format.Duration(waited)),
+				payload.Instrument, payload.Subject(), e.Campaign, format.Duration(waited)),
 		})
 	case *events.MeasurementFlagged:
 		delete(s.Suspects, payload.Experiment)
@@ -371,6 +370,16 @@ func (s *stream) best(def *definition.Campaign) string {
 	}
 	best := s.Results[at]
 	return fmt.Sprintf("Best measured: %s (%s: %s)", format.ValueOf(sought, best.Value), at, best.Line)
+}
+
+// lost begins the matter of an experiment, or an act, whose fate is unknown.
+func (p *Planner) lost(e events.Event, subject, instrument, cause string) {
+	p.close(e, stalled, subject, "its fate is unknown")
+	p.begin(e, &matter{
+		Kind: unresolved, Subject: subject,
+		Heading: fmt.Sprintf("The fate of %s of %s is unknown: %s", subject, e.Campaign, cause),
+		Lines:   []string{"Look at " + instrument + ", then settle it. It is not repeated before."},
+	})
 }
 
 // begin opens a matter from an event on, unless it is open already. The key contains the event's

@@ -59,11 +59,11 @@ func isAct(e events.Event, payload events.Payload) bool {
 		return p.Comment != ""
 	case *events.AnchorsDeclared:
 		return p.Instead // the first ones are of the definition
-	case *events.ExperimentCancelled, *events.CancellationAnswered:
+	case *events.ExperimentCancelled, *events.CancellationAnswered, *events.BatchEnded:
 		// the engine cancels experiments too: at the end, and outside the space
 		return strings.HasPrefix(e.Actor, "person:")
 	case *events.CancellationOrdered, *events.FileWithdrawn, *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
-		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved,
+		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved, *events.ActResolved,
 		*events.QuestionSuperseded, *events.QuestionContested, *events.StockCounted:
 		return true
 	}

@@ -55,7 +55,11 @@ func statusText(h *history) string {
 	text := "Running"
 	var open []string
 	now := view.CampaignOf(h.core, view.Shown{}, "")
-	if n := len(now.UnderWay) - len(now.Unresolved); n > 0 {
+	n := len(now.UnderWay)
+	if now.Batches == nil {
+		n -= len(now.Unresolved) // of experiments
+	}
+	if n > 0 {
 		open = append(open, format.Count(n, "experiment")+" under way")
 	}
 	if n := len(now.Questions); n > 0 {

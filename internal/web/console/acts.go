@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
@@ -46,7 +45,7 @@ func (c *Console) actions() []action {
 		return func(r *http.Request, _ *lab.Campaign) (engine.Request, error) { return make(r), nil }
 	}
 	experiment := func(r *http.Request, of *lab.Campaign) string {
-		return address(of) + "/experiments/" + url.PathEscape(text(r, "experiment"))
+		return subjectAt(address(of), text(r, "experiment"))
 	}
 	filed := func(r *http.Request, of *lab.Campaign) string {
 		if text(r, "experiment") != "" {
@@ -88,12 +87,12 @@ func (c *Console) actions() []action {
 			return engine.Request{Allow: &engine.Allow{Exclusion: text(r, "exclusion"), Reason: reason(r)}}
 		})),
 		{path: "resolve", permission: Resolve, said: "resolved", act: "resolve",
-			show: showExperiment, request: resolution, back: experiment},
+			show: showSubject, request: resolution, back: experiment},
 		{path: "cancel", permission: Resolve, said: "called-off",
-			show: showExperiment, request: cancelling, back: experiment},
+			show: showSubject, request: cancelling, back: experiment},
 		// A statement about the device is confirmed like a statement about an experiment.
 		{path: "void", permission: Resolve, said: "voided", act: "resolve",
-			show: showExperiment, request: voiding, back: experiment},
+			show: showSubject, request: voiding, back: experiment},
 		{path: "correct", permission: Run, said: "corrected", act: "override",
 			show: showExperiment, request: correction, back: experiment},
 		{path: "attach", permission: Run, said: "attached", show: showFiles, do: attaching, back: filed},

@@ -66,17 +66,17 @@ func (c *Console) abortDevice(r *http.Request, _ *lab.Campaign, by engine.Reques
 func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 	var waiting []string
 	instrument := ""
-	for _, x := range s.CalledOff {
-		if driven && x.Command.UnderWay() {
+	for _, o := range s.CallingOff() {
+		if driven && o.UnderWay() {
 			continue // it gets the order just now
 		}
-		waiting = append(waiting, x.ID)
-		instrument = x.Command.Instrument
+		waiting = append(waiting, o.Subject)
+		instrument = o.Instrument
 	}
 	if waiting != nil {
 		n := need{
 			Text: view.BeingCalledOff(waiting) + ", and " + instrument + " has not answered. Look at it, and use its own stop.",
-			Link: base + "/experiments/" + waiting[0], Button: "Look at it", Alarm: true,
+			Link: subjectAt(base, waiting[0]), Button: "Look at it", Alarm: true,
 		}
 		if !driven {
 			n.Text = view.BeingCalledOff(waiting) + ", and " + instrument +
@@ -87,11 +87,11 @@ func calledOffNeeds(s *view.Campaign, base string, driven bool) (needs []need) {
 		}
 		needs = append(needs, n)
 	}
-	if x := s.Contradicted; x != nil {
+	if o := s.Contradicted; o != nil {
 		needs = append(needs, need{
-			Text: x.ID + " was settled as " + string(x.Status) + ", and " + x.Command.Instrument +
+			Text: o.Subject + " was settled as " + o.Outcome + ", and " + o.Instrument +
 				" has answered otherwise since. Look at the device before anything more is sent.",
-			Link: base + "/experiments/" + x.ID, Button: "See what it said", Alarm: true,
+			Link: subjectAt(base, o.Subject), Button: "See what it said", Alarm: true,
 		})
 	}
 	return needs

@@ -44,6 +44,7 @@ type campaignPage struct {
 	AsOf, Count int
 	Devices     []device
 	Stocks      []stockCard
+	Batches     batchesPart
 	World       string // simulated, or empty
 	// Sought and Required are the objectives and the constraints of several quantities.
 	Sought, Required []string
@@ -285,6 +286,8 @@ func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign
 	switch {
 	case p.Tab == tabCompositions:
 		p.Drawn.draw(state, s.Bests)
+	case p.Tab == tabBatches:
+		p.batchesOf(r, core, s)
 	case p.Tab == tabStocks:
 		p.Stocks = stocksOf(state, p.Path)
 	case p.Tab != tabExperiments:

@@ -497,6 +497,7 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 func openNeeds(s *view.Campaign, base string) (needs []need) {
 	def := s.Definition
 	at := func(id string) string { return base + "/experiments/" + id }
+	needs = actsNeed(s, base)
 	for i := range s.UnderWay {
 		x := &s.UnderWay[i]
 		switch {

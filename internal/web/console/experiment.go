@@ -264,6 +264,9 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 // together.
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
+	if events.ActNumber(id) > 0 {
+		return settledAct(r, id)
+	}
 	x, err := experimentOf(of, id)
 	if err != nil {
 		return engine.Request{}, err

@@ -2260,6 +2260,105 @@ func htmlCampaignInstrumentspart(w *bytes.Buffer, dot *campaignPage) {
 	}
 }
 
+func htmlCampaignBatchespart(w *bytes.Buffer, dot *campaignPage) {
+	w.WriteString(`<section id="batches" data-live aria-labelledby="batches-h"><h2 id="batches-h">Batches</h2>
+<div class="scroll" tabindex="0" role="group" aria-label="Batches"><table class="data lines"><thead><tr><th scope="col">batch</th>`)
+	for _, dot2 := range dot.Batches.Stages {
+		w.WriteString(`<th scope="col">`)
+		markup.Escape(w, dot2.Name)
+		w.WriteString(" <small>")
+		markup.Escape(w, dot2.On)
+		w.WriteString("</small></th>")
+	}
+	w.WriteString(`<th scope="col">state</th></tr></thead><tbody>
+`)
+	for _, dot4 := range dot.Batches.Rows {
+		w.WriteString(`<tr><th scope="row">`)
+		markup.Escape(w, dot4.ID)
+		w.WriteString(" <small>")
+		markup.Escape(w, dot4.Experiments)
+		w.WriteString("</small></th>")
+		for _, dot6 := range dot4.Cells {
+			w.WriteString(`<td class="act `)
+			markup.Escape(w, dot6.Class)
+			w.WriteString(`">`)
+			markup.Escape(w, dot6.Text)
+			if len(dot6.Unknown) > 0 {
+				w.WriteString(` <b class="mark">unknown</b>`)
+				if !(dot.PastText != "") && dot.May("resolve") {
+					for _, dot8 := range dot6.Unknown {
+						w.WriteString(` <a class="button" href="`)
+						markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
+						w.WriteString("?tab=batches&amp;act=")
+						markup.Escape(w, markup.URLEscape(dot8))
+						w.WriteString(`#settle">Settle `)
+						markup.Escape(w, dot8)
+						w.WriteString("</a>")
+					}
+				}
+			}
+			w.WriteString("</td>")
+		}
+		w.WriteString("<td>")
+		markup.Escape(w, dot4.Stands)
+		w.WriteString("</td></tr>")
+	}
+	w.WriteString(`</tbody></table></div></section>
+`)
+	if len(dot.Batches.Settled) > 0 && !(dot.PastText != "") && dot.May("resolve") {
+		w.WriteString(`<details class="more" id="settle" open><summary>Settle an act</summary>
+<form method="post" action="`)
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot.Path)))
+		w.WriteString(`/resolve?tab=batches" class="settle">`)
+		w.WriteString(string(dot.Request("resolve")))
+		w.WriteString(`
+<p class="hint">Look at the instrument, then say what you found. Nothing is repeated before.</p>
+<div class="field"><label for="settle-act">Which</label><select id="settle-act" name="experiment">`)
+		for _, dot10 := range dot.Batches.Settled {
+			w.WriteString(`<option value="`)
+			markup.Escape(w, dot10.ID)
+			w.WriteString(`"`)
+			if dot10.Chosen {
+				w.WriteString(" selected")
+			}
+			w.WriteString(">")
+			markup.Escape(w, dot10.Text)
+			w.WriteString("</option>")
+		}
+		w.WriteString(`</select></div>
+<fieldset><legend>What became of it?</legend>
+<label class="check"><input type="radio" name="resolution" value="done"`)
+		if dot.Typed("resolve", "resolution") == "done" {
+			w.WriteString(" checked")
+		}
+		w.WriteString(`> It is done <span class="hint">with what it gave, where it measures: by the command resolve</span></label>
+<label class="check"><input type="radio" name="resolution" value="failed"`)
+		if dot.Typed("resolve", "resolution") == "failed" {
+			w.WriteString(" checked")
+		}
+		w.WriteString(`> It took place, and failed</label>
+<label class="check"><input type="radio" name="resolution" value="infeasible"`)
+		if dot.Typed("resolve", "resolution") == "infeasible" {
+			w.WriteString(" checked")
+		}
+		w.WriteString(`> It cannot be done with this composition</label>
+<label class="check"><input type="radio" name="resolution" value="not-performed"`)
+		if dot.Typed("resolve", "resolution") == "not-performed" {
+			w.WriteString(" checked")
+		}
+		w.WriteString(`> It did not take place</label></fieldset>
+<label class="check"><input type="checkbox" name="voided" value="power"`)
+		if dot.Typed("resolve", "voided") != "" {
+			w.WriteString(" checked")
+		}
+		w.WriteString(`> The device was without power: it need not answer that it never begins it</label>
+<div class="field"><label for="settle-reason">How do you know?</label><input id="settle-reason" name="reason" value="`)
+		markup.Escape(w, dot.Typed("resolve", "reason"))
+		w.WriteString(`"></div>
+<button class="primary">Settle it</button></form></details>`)
+	}
+}
+
 func htmlCampaignStockspart(w *bytes.Buffer, dot *campaignPage) {
 	w.WriteString(`<section id="stocks" data-live aria-labelledby="stocks-h"><h2 id="stocks-h">Stocks</h2>
 <div class="devices">`)
@@ -2682,6 +2781,9 @@ func htmlCampaignContent(w *bytes.Buffer, dot *campaignPage) {
 		w.WriteString("\n")
 	} else if dot.Tab == "instruments" {
 		htmlCampaignInstrumentspart(w, dot)
+		w.WriteString("\n")
+	} else if dot.Tab == "batches" {
+		htmlCampaignBatchespart(w, dot)
 		w.WriteString("\n")
 	} else if dot.Tab == "stocks" {
 		htmlCampaignStockspart(w, dot)

@@ -17,6 +17,7 @@ const (
 	tabRanking      = "ranking"
 	tabCompositions = "compositions"
 	tabInstruments  = "instruments"
+	tabBatches      = "batches"
 	tabStocks       = "stocks"
 	tabNotes        = "notes"
 )
@@ -93,6 +94,9 @@ func partsIn(s *campaign.State, path, current string, with url.Values) (bar []ta
 	part(tabCompositions, "Compositions", 0)
 	if measures && with == nil { // the activity of instruments is shown of now alone
 		part(tabInstruments, "Instruments", 0)
+	}
+	if n := len(s.Batches); n > 0 {
+		part(tabBatches, "Batches", n)
 	}
 	if n := len(s.Stocks); n > 0 {
 		part(tabStocks, "Stocks", n)

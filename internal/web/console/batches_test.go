@@ -1,0 +1,53 @@
+package console_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/projections/campaign"
+)
+
+// Law: an act whose fate is unknown waits for a person on the page of its campaign; its cell among the
+// batches is red, with a button, and the form that this leads to settles it. A form without a choice is
+// refused where it stands.
+func TestActIsSettled(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: plate" + space + `initial: {experiments: 2}
+budget: {experiments: 2}
+batch: {of: 2}
+instruments:
+  arm: {simulated: {latency: 1h}, give_up_after: 20ms, stall_after: 10ms}
+  meter: {manual: {}}
+procedure:
+  load: {on: arm, together: true}
+  measure: {on: meter, after: load, gives: [flow]}
+`)
+	s.until(c, "does not know", func(st *campaign.State) bool {
+		return len(st.Acts) > 0 && st.Acts[0].Command.Fate == campaign.Unknown
+	})
+	_, page := s.get("/campaigns/plate?tab=batches&act=a1")
+	for _, want := range []string{
+		"The fate of a1 (load of b1) is unknown", `<td class="act unknown">0 of 2`, "Settle a1</a>",
+		`<option value="a1" selected>`, "1 unresolved",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if status, _, page := s.post("/campaigns/plate/resolve?tab=batches", url.Values{"experiment": {"a1"}}); status/100 == 3 ||
+		!strings.Contains(page, "hoose what became of a1") || !strings.Contains(page, `id="settle"`) {
+		t.Errorf("without a choice: %d %s", status, page)
+	}
+	s.sent("/campaigns/plate/resolve?tab=batches", url.Values{
+		"experiment": {"a1"}, "resolution": {"failed"}, "voided": {"power"}, "reason": {"it fell"},
+	})
+	s.until(c, "is settled", func(st *campaign.State) bool {
+		return st.Acts[0].Status == events.ActFailed && st.Experiment("e2").Status == campaign.Failed
+	})
+	if _, page := s.get("/campaigns/plate?tab=batches"); !strings.Contains(page, `<td class="act failed">0 of 2, 2 failed</td>`) {
+		t.Errorf("the table does not say that it failed: %s", page)
+	}
+}
