@@ -113,7 +113,7 @@ func (m *machine) reboot(forgets bool) {
 		delete(m.busy, a.cmd.ID)
 		m.end(a, instruments.Outcome{Status: instruments.Unknown, Cause: "the power was off"})
 	}
-	if forgets && m.temper.Forgets && (!m.temper.Keeps || m.line.control == "believe") {
+	if forgets && (m.temper.Forgets && !m.temper.Keeps || m.line.control == "believe") {
 		clear(m.memory)
 	}
 }
@@ -212,6 +212,10 @@ func (m *machine) Start(ctx context.Context, cmd instruments.Command) error {
 	if m.line.control == "twice" { // a network that delivers twice, and a machine that does not see it
 		delete(m.memory, cmd.ID)
 		m.read(cmd)
+	}
+	if m.line.control == "believe" && r.IntN(4) == 0 {
+		m.reboot(true) // before it has confirmed
+		return errLost
 	}
 	if r.Float64() < temper.Unconfirmed {
 		return errLost

@@ -256,7 +256,8 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Resolve {
 	word := &engine.Resolve{Experiment: a.ID, Reason: "looked"}
 	stage := t.line.plan.stage(a.Stage)
-	careless := !t.honest.Load() && t.line.people != Prompt && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
+	m := t.shop.machines[a.Resource] // of a mute one nobody can tell that it is still at work
+	careless := !t.honest.Load() && t.line.people != Prompt && !m.temper.Mute && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
 	begun, running, end := t.shop.seen(a.Command.ID)
 	switch {
 	case running && !careless:
@@ -265,7 +266,6 @@ func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.R
 		word.Resolution = events.ResolvedFailed
 	case !begun && (t.line.control == "word" || !careless):
 		word.Resolution = events.ResolvedNotPerformed
-		m := t.shop.machines[a.Resource]
 		if r.IntN(4) == 0 && len(m.busy) == 0 && !t.honest.Load() && t.line.control != "late" {
 			m.reboot(false) // the plug is pulled: what lay in the pipe is gone
 			word.Voided = events.VoidedByPower

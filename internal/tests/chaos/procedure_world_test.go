@@ -80,7 +80,7 @@ func drawLine(t *testing.T, seed uint64, control string) *line {
 	before, frees := "dose", ""
 	switch {
 	case control == "order": // down the list of places and up again
-		p.room["press"] = 1
+		p.room["press"], p.room["tray"] = 1, 1
 		p.stages = append(p.stages,
 			planned{name: "bake", on: "arm", together: true, after: map[string]time.Duration{"dose": 0}, holds: "tray"},
 			planned{name: "press", on: "arm", together: true, after: map[string]time.Duration{"bake": 0}, holds: "press", frees: "tray"})
@@ -125,7 +125,7 @@ func drawLine(t *testing.T, seed uint64, control string) *line {
 			Reboots: time.Duration(r.IntN(3)) * 10 * time.Hour,
 		}
 	}
-	l.file = l.written(r.IntN(1000), size, batches, (size*(2+r.IntN(3)))+r.IntN(2))
+	l.file = l.written(r.IntN(1000), size, batches, max(3, size*(2+r.IntN(3))+r.IntN(2)))
 	file, err := campaignfile.Parse(builtin.Registry(), "line.yaml", []byte(l.file))
 	if err != nil {
 		t.Fatalf("seed %d: %v\n%s", seed, err, l.file)
