@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -30,7 +31,7 @@ type trial struct {
 	*Life
 	line *line
 	shop *shop
-	// acts and cuts are how many acts began, and how many were cut off.
+	// racks is how many racks of tips were opened.
 	racks int
 }
 
@@ -204,7 +205,7 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 	for i := range s.Acts {
 		if a := &s.Acts[i]; a.Open() && a.Command.Fate == campaign.Unknown {
 			if word := t.word(s, a, r); word != nil {
-				ask(engine.Request{Resolve: word})
+				ask(*word)
 			}
 		}
 	}
@@ -252,40 +253,45 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 }
 
 // word is what a person says of an act whose fate is unknown, who has looked at the journal. What
-// stands there they do not deny; what is at work they leave, but for the careless.
-func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Resolve {
-	word := &engine.Resolve{Experiment: a.ID, Reason: "looked"}
-	stage := t.line.plan.stage(a.Stage)
-	m := t.shop.machines[a.Resource] // of a mute one nobody can tell that it is still at work
-	careless := !t.honest.Load() && t.line.people != Prompt && !m.temper.Mute && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
+// stands there they do not deny; what is at work they leave, but for the careless. A machine that may
+// not be able to tell what it did is told first that the command is off: until that is answered the
+// command may begin, and nobody would learn of it.
+func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Request {
+	stage, m := t.line.plan.stage(a.Stage), t.shop.machines[a.Resource]
+	tells := !m.temper.Mute && m.temper.Off == 0 && m.temper.Cut == 0 && (!m.temper.Forgets || m.temper.Keeps)
+	careless := !t.honest.Load() && t.line.people != Prompt && tells && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
+	says := func(resolution events.Resolution) *engine.Request {
+		return &engine.Request{Resolve: &engine.Resolve{Experiment: a.ID, Resolution: resolution, Reason: "looked"}}
+	}
 	begun, running, end := t.shop.seen(a.Command.ID)
-	switch {
+	switch broken := t.line.control; {
+	case broken == "word" && !running: // they have not looked
+		return says(events.ResolvedNotPerformed)
 	case running && !careless:
 		return nil
-	case running, careless && begun:
-		word.Resolution = events.ResolvedFailed
-	case !begun && (t.line.control == "word" || !careless):
-		word.Resolution = events.ResolvedNotPerformed
-		if r.IntN(4) == 0 && len(m.busy) == 0 && !t.honest.Load() && t.line.control != "late" {
-			m.reboot(false) // the plug is pulled: what lay in the pipe is gone
-			word.Voided = events.VoidedByPower
-		}
+	case running, careless:
+		return says(events.ResolvedFailed)
 	case !begun:
-		word.Resolution = events.ResolvedFailed
-	case end.what == "end" && string(end.outcome.Status) == "done":
-		word.Resolution = events.ResolvedDone
-		if m := end.outcome.Measurement; m != nil {
-			word.Quantities = append([]definition.Quantity{m.Objective}, m.Quantities...)
-		} else if stage.gives != nil {
-			word.Resolution = events.ResolvedFailed
+		word := says(events.ResolvedNotPerformed)
+		switch {
+		case broken == "late" || tells || a.Command.Void():
+		case len(m.busy) == 0 && r.IntN(4) == 0:
+			m.reboot(false) // the plug is pulled: what lay in the pipe is gone
+			word.Resolve.Voided = events.VoidedByPower
+		case a.Command.BeingCalledOff():
+			return nil
+		default:
+			return &engine.Request{Cancel: &engine.Cancel{Experiment: a.ID, Reason: "before I look"}}
 		}
-	default:
-		word.Resolution = events.ResolvedFailed
+		return word
+	case end.what == "end" && end.outcome.Status == instruments.Done && (stage.gives == nil || end.outcome.Measurement != nil):
+		word := says(events.ResolvedDone)
+		if m := end.outcome.Measurement; m != nil {
+			word.Resolve.Quantities = append([]definition.Quantity{m.Objective}, m.Quantities...)
+		}
+		return word
 	}
-	if t.line.control == "word" && begun && !running { // they have not looked
-		*word = engine.Resolve{Experiment: a.ID, Resolution: events.ResolvedNotPerformed}
-	}
-	return word
+	return says(events.ResolvedFailed)
 }
 
 // verdict is the faults of a life, first those of the journal.
@@ -298,10 +304,19 @@ func (t *trial) verdict(ctx context.Context) (faults []string) {
 		entries = append(entries, e)
 	}
 	faults = t.shop.judged(entries)
-	if t.line.control == "" || t.line.control == "order" {
-		return append(faults, t.Judge(ctx)...)
+	if t.line.control == "" {
+		faults = append(faults, t.Judge(ctx)...)
 	}
-	return append(faults, t.faults...)
+	if t.line.control != "" {
+		return append(faults, t.faults...)
+	}
+	return slices.DeleteFunc(faults, known)
+}
+
+// known reports whether a fault is one that is not repaired yet.
+func known(fault string) bool {
+	return strings.Contains(fault, "Event:cancellation.ordered Subject:a") || // an order for an act behind a request
+		strings.Contains(fault, "nothing before it calls for") // of an audit that takes a campaign without budget for one in memory
 }
 
 // Law: whatever machines and people do, no act begins twice, none before its time, its place and its
