@@ -74,8 +74,12 @@ func newShop(l *line, log *book) *shop {
 func (s *shop) instruments() map[string]instruments.Instrument {
 	all := make(map[string]instruments.Instrument)
 	for name, m := range s.machines {
-		all[name] = m
-		if !m.temper.Mute {
+		switch {
+		case name == "bench" && s.line.byHand:
+			all[name] = hands{}
+		case m.temper.Mute:
+			all[name] = m
+		default:
 			all[name] = rememberer{m}
 		}
 	}
@@ -269,16 +273,24 @@ func (m *machine) outcome(cmd instruments.Command) instruments.Outcome {
 	}
 	stage := m.line.plan.stage(cmd.Stage)
 	o := instruments.Outcome{Status: instruments.Done}
-	if cmd.Experiment != "" && stage.gives != nil {
-		o.Measurement = &events.Measurement{
-			Actual:     cmd.Parameters,
-			Objective:  definition.Quantity{Name: "yield", Unit: "%", Value: truth(cmd.Parameters) + r.Float64()},
+	measured := func(p definition.Point) *events.Measurement {
+		return &events.Measurement{
+			Actual:     p,
+			Objective:  definition.Quantity{Name: "yield", Unit: "%", Value: truth(p) + r.Float64()},
 			Quantities: []definition.Quantity{{Name: "viscosity", Unit: "mPa·s", Value: 1 + r.Float64()}},
 		}
 	}
+	if cmd.Experiment != "" && stage.gives != nil {
+		o.Measurement = measured(cmd.Parameters)
+	}
 	for _, x := range cmd.Experiments {
-		if r.Float64() < m.tempered().Fails {
-			o.Gave = append(o.Gave, events.Given{Experiment: x.Experiment, Status: events.ActFailed, Cause: "a bubble"})
+		switch given := (events.Given{Experiment: x.Experiment}); {
+		case r.Float64() < m.tempered().Fails:
+			given.Status, given.Cause = events.ActFailed, "a bubble"
+			o.Gave = append(o.Gave, given)
+		case stage.gives != nil:
+			given.Measurement = measured(x.Parameters)
+			o.Gave = append(o.Gave, given)
 		}
 	}
 	return o
@@ -359,6 +371,31 @@ func (m rememberer) Recover(_ context.Context, cmd instruments.Command) (instrum
 		return instruments.FateUnknown, nil
 	}
 	return instruments.FateFinished, nil
+}
+
+// hands is the bench, where people do what the campaign shows them and say so.
+type hands struct{}
+
+// Describe implements [instruments.Instrument].
+func (hands) Describe(context.Context) (instruments.Description, error) {
+	return instruments.Description{Name: "manual", Capacity: 2}, nil
+}
+
+// Start implements [instruments.Instrument].
+func (hands) Start(context.Context, instruments.Command) error { return nil }
+
+// Await implements [instruments.Instrument].
+func (hands) Await(ctx context.Context, _ instruments.Command) (instruments.Outcome, error) {
+	<-ctx.Done()
+	return instruments.Outcome{}, context.Cause(ctx)
+}
+
+// Cancel implements [instruments.Instrument].
+func (hands) Cancel(context.Context, instruments.Command) error { return nil }
+
+// Recover implements [instruments.Recoverer].
+func (hands) Recover(context.Context, instruments.Command) (instruments.Fate, error) {
+	return instruments.FateRunning, nil
 }
 
 // seen is what a person finds of a command in the journal.
@@ -510,10 +547,13 @@ func (s *shop) judged(entries []events.Event) (faults []string) {
 // gave is whether an act gave the value for an experiment.
 func (s *shop) gave(experiment string, q definition.Quantity) bool {
 	for _, e := range s.journal {
-		if e.what != "end" || e.cmd.Experiment != experiment || e.outcome.Measurement == nil {
+		m := e.outcome.Measurement
+		if e.cmd.Experiment != experiment {
+			m = events.Of(e.outcome.Gave, experiment).Measurement
+		}
+		if e.what != "end" || m == nil {
 			continue
 		}
-		m := e.outcome.Measurement
 		if m.Objective.Name == q.Name && m.Objective.Value == q.Value ||
 			len(m.Quantities) > 0 && m.Quantities[0].Name == q.Name && m.Quantities[0].Value == q.Value {
 			return true

@@ -203,7 +203,12 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 	t.shop.mu.Lock()
 	defer t.shop.mu.Unlock()
 	for i := range s.Acts {
-		if a := &s.Acts[i]; a.Open() && a.Command.Fate == campaign.Unknown {
+		a := &s.Acts[i]
+		byHand := s.Definition.At(a.Resource).ByHand
+		if a.Open() && byHand {
+			ask(*t.byHand(s, a, r))
+		}
+		if a.Open() && !byHand && a.Command.Fate == campaign.Unknown {
 			if word := t.word(s, a, r); word != nil {
 				ask(*word)
 			}
@@ -239,17 +244,28 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 			ask(engine.Request{Note: &engine.Note{Text: "the window was open"}})
 		case 2, 3:
 			for i := range s.Acts {
-				if a := &s.Acts[i]; a.Open() && r.IntN(2) == 0 {
+				if a := &s.Acts[i]; a.Open() && r.IntN(2) == 0 && !s.Definition.At(a.Resource).ByHand {
 					ask(engine.Request{Cancel: &engine.Cancel{Experiment: a.ID, Reason: "wrong"}})
 				}
 			}
 		case 4:
-			if r.IntN(5) == 0 {
+			if r.IntN(5) == 0 && !t.line.byHand {
 				ask(engine.Request{Abort: &engine.Abort{Reason: "a smell"}})
 			}
 		}
 	}
 	return requests
+}
+
+// byHand has a person do an act at the bench, once, and say so.
+func (t *trial) byHand(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Request {
+	if _, _, end := t.shop.seen(a.Command.ID); end == nil {
+		now := moved{at: time.Now(), machine: a.Resource, what: "begin", cmd: engine.CommandOf(s, a.ID), logged: true}
+		t.shop.journal = append(t.shop.journal, now)
+		now.what, now.outcome.Status = "end", instruments.Done
+		t.shop.journal = append(t.shop.journal, now)
+	}
+	return &engine.Request{Resolve: &engine.Resolve{Experiment: a.ID, Resolution: events.ResolvedDone, Reason: "done"}}
 }
 
 // word is what a person says of an act whose fate is unknown, who has looked at the journal. What

@@ -62,6 +62,10 @@ type line struct {
 	plan     plan
 	machines map[string]machineTemper
 	people   Temper
+	// byHand: people do what is done at the bench.
+	byHand bool
+	// least: a batch need not be full.
+	least bool
 	// control is the one rule that is broken.
 	control string
 	file    string
@@ -97,6 +101,18 @@ func drawLine(t *testing.T, seed uint64, control string) *line {
 			until: map[string]time.Duration{"load": 2*time.Hour + minutes(0, 600)}},
 		planned{name: "measure", on: "meter", after: map[string]time.Duration{"unload": 0}, gives: []string{"yield", "viscosity"}, repeatable: true})
 	last := []string{"measure"}
+	if r := l.chance("more"); control == "" {
+		for place := range p.room {
+			p.room[place] += l.chance("room", place).IntN(4) / 3
+		}
+		measure := p.stage("measure")
+		measure.together = r.IntN(4) == 0
+		if r.IntN(3) == 0 {
+			measure.until = map[string]time.Duration{"unload": time.Hour + time.Duration(r.IntN(600))*time.Minute}
+		}
+		l.byHand = r.IntN(2) == 0
+		l.least = r.IntN(3) == 0
+	}
 	if r.IntN(2) == 0 {
 		p.capacity["bench"] = 1
 		p.stages = append(p.stages, planned{name: "look", on: "bench", together: r.IntN(2) == 0, after: map[string]time.Duration{"unload": 0}})
@@ -143,9 +159,15 @@ func drawLine(t *testing.T, seed uint64, control string) *line {
 // written is the campaign file.
 func (l *line) written(seed, size, batches, budget int) string {
 	var b strings.Builder
-	room := 1
-	if l.control == "place" {
-		room = 2 // there is less than the file says
+	room := func(place string) int {
+		if l.control == "place" {
+			return 2 // there is less than the file says
+		}
+		return l.plan.room[place]
+	}
+	batch := fmt.Sprintf("of: %d", size)
+	if l.least {
+		batch += ", at_least: 1, within: 30m"
 	}
 	fmt.Fprintf(&b, `
 name: line
@@ -156,19 +178,23 @@ quantities: [{name: viscosity, unit: mPa·s}]
 policy: sobol
 budget: {experiments: %d}
 parallel: %d
-batch: {of: %d}
+batch: {%s}
 stocks: {tips: {labels: %s}}
-`, seed+1, budget, size*batches, size, rack(0))
+`, seed+1, budget, size*batches, batch, rack(0))
 	b.WriteString("places: [")
 	if l.control == "order" {
 		b.WriteString("tray, ")
 	}
 	if l.plan.room["press"] > 0 {
-		fmt.Fprintf(&b, "{name: press, room: %d}, ", room)
+		fmt.Fprintf(&b, "{name: press, room: %d}, ", room("press"))
 	}
-	fmt.Fprintf(&b, "{name: oven, room: %d}]\ninstruments:\n", room)
+	fmt.Fprintf(&b, "{name: oven, room: %d}]\ninstruments:\n", room("oven"))
 	for _, name := range []string{"doser", "arm", "meter", "bench"} {
-		if l.plan.capacity[name] > 0 {
+		switch {
+		case l.plan.capacity[name] == 0:
+		case name == "bench" && l.byHand:
+			b.WriteString("  bench: {manual: {}}\n")
+		default:
 			fmt.Fprintf(&b, "  %s: {process: {command: [%s]}, stall_after: 2h, give_up_after: 4h}\n", name, name)
 		}
 	}
