@@ -244,17 +244,24 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 			ask(engine.Request{Note: &engine.Note{Text: "the window was open"}})
 		case 2, 3:
 			for i := range s.Acts {
-				if a := &s.Acts[i]; a.Open() && r.IntN(2) == 0 && !s.Definition.At(a.Resource).ByHand {
+				if a := &s.Acts[i]; a.Open() && r.IntN(2) == 0 && !s.Definition.At(a.Resource).ByHand && !t.forgetful(a.Resource) {
 					ask(engine.Request{Cancel: &engine.Cancel{Experiment: a.ID, Reason: "wrong"}})
 				}
 			}
 		case 4:
-			if r.IntN(5) == 0 && !t.line.byHand {
+			if r.IntN(5) == 0 && !t.line.byHand && !slices.ContainsFunc(s.Definition.Resources(), t.forgetful) {
 				ask(engine.Request{Abort: &engine.Abort{Reason: "a smell"}})
 			}
 		}
 	}
 	return requests
+}
+
+// forgetful is whether a machine may forget what it did, and then says of what is called off that it
+// never began.
+func (t *trial) forgetful(resource string) bool {
+	temper := t.line.machines[resource]
+	return temper.Forgets && !temper.Keeps
 }
 
 // byHand has a person do an act at the bench, once, and say so.
@@ -274,7 +281,7 @@ func (t *trial) byHand(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine
 // command may begin, and nobody would learn of it.
 func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Request {
 	stage, m := t.line.plan.stage(a.Stage), t.shop.machines[a.Resource]
-	tells := !m.temper.Mute && m.temper.Off == 0 && m.temper.Cut == 0 && (!m.temper.Forgets || m.temper.Keeps)
+	tells := !m.temper.Mute && m.temper.Off == 0 && m.temper.Cut == 0 && !t.forgetful(a.Resource)
 	careless := !t.honest.Load() && t.line.people != Prompt && tells && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
 	says := func(resolution events.Resolution) *engine.Request {
 		return &engine.Request{Resolve: &engine.Resolve{Experiment: a.ID, Resolution: resolution, Reason: "looked"}}
