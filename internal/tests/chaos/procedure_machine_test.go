@@ -45,7 +45,7 @@ type machine struct {
 	memory map[string]*act
 	void   map[string]bool
 	busy   map[string]*act
-	tried  map[string]int // starts, by command: never forgotten
+	tried  map[string]int // messages, by command: never forgotten
 	boots  int            // what is on its way does not outlive one
 	off    time.Time
 	asked  int
@@ -154,8 +154,20 @@ func (m *machine) reach() error {
 	return nil
 }
 
+// travel is the way of a message to the machine: no two take the same time, so that what comes first
+// does not depend on who is scheduled first.
+func (m *machine) travel(op, command string) {
+	m.mu.Lock()
+	key := op + " " + command
+	m.tried[key]++
+	r := m.line.chance("travel", m.name, key, m.tried[key])
+	m.mu.Unlock()
+	time.Sleep(time.Duration(r.Float64() * float64(100*time.Millisecond)))
+}
+
 // Describe implements [instruments.Instrument].
 func (m *machine) Describe(context.Context) (instruments.Description, error) {
+	m.travel("describe", "")
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.reach(); err != nil {
@@ -172,6 +184,7 @@ var errLost = errors.New("the connection was lost")
 
 // Start implements [instruments.Instrument].
 func (m *machine) Start(ctx context.Context, cmd instruments.Command) error {
+	m.travel("start", cmd.ID)
 	m.mu.Lock()
 	m.tried[cmd.ID]++
 	r := m.line.chance("start", cmd.ID, m.tried[cmd.ID])
@@ -276,7 +289,7 @@ func (m *machine) outcome(cmd instruments.Command) instruments.Outcome {
 	measured := func(p definition.Point) *events.Measurement {
 		return &events.Measurement{
 			Actual:     p,
-			Objective:  definition.Quantity{Name: "yield", Unit: "%", Value: truth(p) + r.Float64()},
+			Objective:  definition.Quantity{Name: "yield", Unit: "%", Value: 50*r.Float64() + 20},
 			Quantities: []definition.Quantity{{Name: "viscosity", Unit: "mPa·s", Value: 1 + r.Float64()}},
 		}
 	}
@@ -298,6 +311,7 @@ func (m *machine) outcome(cmd instruments.Command) instruments.Outcome {
 
 // Await implements [instruments.Instrument].
 func (m *machine) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
+	m.travel("await", cmd.ID)
 	m.mu.Lock()
 	a := m.memory[cmd.ID]
 	m.tried[cmd.ID]++
@@ -329,6 +343,7 @@ func (m *machine) Await(ctx context.Context, cmd instruments.Command) (instrumen
 
 // Cancel implements [instruments.Instrument]: what was not read never begins, what has begun goes on.
 func (m *machine) Cancel(_ context.Context, cmd instruments.Command) error {
+	m.travel("cancel", cmd.ID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.reach(); err != nil {
@@ -356,6 +371,7 @@ func (m rememberer) Keeps() bool { return m.temper.Keeps }
 
 // Recover implements [instruments.Recoverer].
 func (m rememberer) Recover(_ context.Context, cmd instruments.Command) (instruments.Fate, error) {
+	m.travel("recover", cmd.ID)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if err := m.reach(); err != nil {

@@ -181,6 +181,7 @@ func (t *trial) attend(ctx context.Context) {
 			continue
 		}
 		for _, wish := range t.wanted(ctx, r) {
+			time.Sleep(time.Duration(r.Float64() * float64(time.Second)))
 			t.submit(wish)
 		}
 	}
