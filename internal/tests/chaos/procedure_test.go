@@ -343,6 +343,20 @@ func known(fault string) bool {
 		strings.Contains(fault, "nothing before it calls for") // of an audit that takes a campaign without budget for one in memory
 }
 
+// count adds up what has happened.
+func (t *trial) count(tally map[string]int) {
+	tally["lives"] += t.lives
+	for _, m := range t.shop.journal {
+		tally[m.what]++
+	}
+	for e := range t.book.Read(context.Background(), 0) {
+		tally[string(e.Kind)]++
+		if strings.Contains(string(e.Data), "did not begin within") {
+			tally["too late"]++
+		}
+	}
+}
+
 // Law: whatever machines and people do, no act begins twice, none before its time, its place and its
 // labels are its own, and once all are honest the campaign ends.
 //
@@ -350,6 +364,7 @@ func known(fault string) bool {
 //
 // lives through as many lines as fit, and -chaos.line through a single one, with its log.
 func TestProcedures(t *testing.T) {
+	tally := make(map[string]int)
 	live := func(t *testing.T, seed uint64) {
 		line := drawLine(t, seed, "")
 		synctest.Test(t, func(t *testing.T) {
@@ -363,6 +378,7 @@ func TestProcedures(t *testing.T) {
 					t.Logf("%s %s %s %s %s %s", m.at.Format("02 15:04:05"), m.machine, m.what, m.cmd.ID, m.cmd.Stage, m.outcome.Status)
 				}
 			}
+			trial.count(tally)
 			for _, fault := range trial.verdict(t.Context()) {
 				t.Errorf("%.1000s", fault)
 			}
@@ -386,7 +402,7 @@ func TestProcedures(t *testing.T) {
 			failed++
 		}
 	}
-	t.Logf("%d lines", n)
+	t.Logf("%d lines: %v", n, tally)
 }
 
 // The judge of procedures is judged: each rule that is broken is found, within sixty lines.
