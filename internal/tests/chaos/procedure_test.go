@@ -21,7 +21,10 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-var onlyLine = flag.Uint64("chaos.line", 0, "the one seed of a procedure to live through")
+var (
+	onlyLine = flag.Uint64("chaos.line", 0, "the one seed of a procedure to live through")
+	trusting = flag.Bool("chaos.trusting", false, "people of procedures trust machines that may not be able to tell what they did: see word")
+)
 
 // How long a procedure is left to everybody's temper.
 const wildLine = 4 * 24 * time.Hour
@@ -262,7 +265,7 @@ func (t *trial) wanted(ctx context.Context, r *rand.Rand) (requests []engine.Req
 // never began.
 func (t *trial) forgetful(resource string) bool {
 	temper := t.line.machines[resource]
-	return temper.Forgets && !temper.Keeps
+	return temper.Forgets && !temper.Keeps && !*trusting
 }
 
 // byHand has a person do an act at the bench, once, and say so.
@@ -282,7 +285,7 @@ func (t *trial) byHand(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine
 // command may begin, and nobody would learn of it.
 func (t *trial) word(s *campaign.State, a *campaign.Act, r *rand.Rand) *engine.Request {
 	stage, m := t.line.plan.stage(a.Stage), t.shop.machines[a.Resource]
-	tells := !m.temper.Mute && m.temper.Off == 0 && m.temper.Cut == 0 && !t.forgetful(a.Resource)
+	tells := !m.temper.Mute && (*trusting || m.temper.Off == 0 && m.temper.Cut == 0 && !t.forgetful(a.Resource))
 	careless := !t.honest.Load() && t.line.people != Prompt && tells && stage.holds == "" && stage.frees == "" && r.IntN(3) == 0
 	says := func(resolution events.Resolution) *engine.Request {
 		return &engine.Request{Resolve: &engine.Resolve{Experiment: a.ID, Resolution: resolution, Reason: "looked"}}
