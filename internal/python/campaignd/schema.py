@@ -975,9 +975,7 @@ class NamedStage(Part):
     """Gives are the quantities that it measures."""
 
     repeatable: bool | None = None
-    """Repeatable is set where an act that failed, or whose fate is unknown, may be made again
-    without harm.
-    """
+    """Repeatable is set where an act that failed may be made again without harm."""
 
     tries: int | None = None
     """Tries is how often the act is made at most. Default 1; of a repeatable stage 2."""
@@ -1786,9 +1784,7 @@ class Stage(Part):
     """Gives are the quantities that it measures."""
 
     repeatable: bool | None = None
-    """Repeatable is set where an act that failed, or whose fate is unknown, may be made again
-    without harm.
-    """
+    """Repeatable is set where an act that failed may be made again without harm."""
 
     tries: int | None = None
     """Tries is how often the act is made at most. Default 1; of a repeatable stage 2."""
