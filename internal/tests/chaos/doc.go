@@ -26,4 +26,9 @@
 // programs that are killed, are of another build and lose their device. A
 // [coverage] finds by reflection what such requests can hold, so that a new
 // field that no clerk sets fails the test.
+//
+// A [line] is a world whose campaign has a procedure: several machines, places and batches. Its judge
+// reads the machines' journal of what really moved, and the log. Controls break one rule each, which
+// the judge has to find. No test can break two of them without changing the engine: tickets that end
+// by time, and tickets that one machine alone sees; these are between campaigns.
 package chaos
