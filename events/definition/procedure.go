@@ -158,7 +158,7 @@ func (c *Campaign) For(resource string) *Campaign {
 	return own
 }
 
-// Together is the first stage that one act performs for the whole batch, nil where there is none.
+// Together is the first stage that one act performs for the whole batch, or nil.
 func (c *Campaign) Together() *Stage {
 	i := slices.IndexFunc(c.Procedure, func(s Stage) bool { return s.Together })
 	if i < 0 {

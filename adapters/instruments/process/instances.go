@@ -137,7 +137,7 @@ func (valueRecord) host() string { return hostname() }
 
 // KeepRecord has running instances of the program recorded with the store at an
 // address: in instrument.json of a folder, which need not exist yet, or in a
-// database. Of several instruments each has its own, by its name: the program of another one is no
+// database. Of several instruments each has its own, by its name: the program of another one is not an
 // earlier instance. Call it before the instrument is used.
 func (i *Instrument) KeepRecord(address, resource string) {
 	name := "instrument"

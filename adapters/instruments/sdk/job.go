@@ -22,7 +22,7 @@ type job struct {
 	outcome instruments.Outcome
 }
 
-// act performs a command: for one experiment, of which there is a measurement, or for several.
+// act performs a command: for one experiment, which it measures, or for several.
 type act func(context.Context, instruments.Command) (*events.Measurement, []events.Given, error)
 
 func measure(f func(context.Context, instruments.Command) (events.Measurement, error)) act {

@@ -177,9 +177,9 @@ func knownSubject(s *campaign.State, id string) error {
 	case s.Act(id) != nil || s.Batch(id) != nil:
 		return nil
 	case strings.HasPrefix(id, "a"):
-		return badInput("there is no act %s; %s", id, upTo('a', len(s.Acts)))
+		return badInput("act %s does not exist; %s", id, upTo('a', len(s.Acts)))
 	case strings.HasPrefix(id, "b"):
-		return badInput("there is no batch %s; %s", id, upTo('b', len(s.Batches)))
+		return badInput("batch %s does not exist; %s", id, upTo('b', len(s.Batches)))
 	}
 	return known(s, id)
 }

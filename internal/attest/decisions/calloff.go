@@ -138,7 +138,7 @@ func checkVoid(a *auditor, in *identified, p *events.CancellationAnswered) {
 			a.mismatch(p.Subject(), "its fate was asked, and its outcome was awaited")
 		}
 	default:
-		a.mismatch(p.Subject(), "%q is no fate of a command", p.Fate)
+		a.mismatch(p.Subject(), "%q is not a fate of a command", p.Fate)
 	}
 }
 
@@ -156,7 +156,7 @@ func checkHeard(a *auditor, in *identified, p *events.InstrumentAnswered) {
 	case p.Text == "":
 		a.mismatch(p.Subject(), "it does not say how it ended")
 	case !known[instruments.Status(p.Answer)] && p.Answer != string(events.ActDone):
-		a.mismatch(p.Subject(), "%q is no answer of an instrument", p.Answer)
+		a.mismatch(p.Subject(), "%q is not an answer of an instrument", p.Answer)
 	}
 }
 

@@ -559,7 +559,7 @@ func checkRecovery(a *auditor, p *events.RecoveryDone) {
 			unknown++
 		case instruments.FateNotStarted, instruments.FateRunning, instruments.FateFinished:
 		default:
-			a.mismatch(c.Subject(), "%q is no fate of a command", c.Fate)
+			a.mismatch(c.Subject(), "%q is not a fate of a command", c.Fate)
 		}
 	}
 	if !slices.Equal(subjects, under) {

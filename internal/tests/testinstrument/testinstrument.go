@@ -304,7 +304,7 @@ func (i *instrument) Batch(ctx context.Context, cmd instruments.Command) ([]even
 	return i.gave(cmd), nil
 }
 
-// gave is what an act gives for each of its experiments.
+// gave are the results of an act for each of its experiments.
 func (i *instrument) gave(cmd instruments.Command) (all []events.Given) {
 	for _, x := range cmd.Experiments {
 		if !cmd.Idle() {

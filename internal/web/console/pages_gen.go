@@ -7437,7 +7437,9 @@ func htmlStocksContent(w *bytes.Buffer, dot labStocksPage) {
 	w.WriteString(`</div></section>
 `)
 	if dot.CanCount && len(dot.Stocks) > 0 {
-		w.WriteString(`<form method="post" action="/stocks" class="stacked"><h2>Count a stock</h2>
+		w.WriteString(`<form method="post" action="/stocks" class="stacked">`)
+		w.WriteString(string(dot.Request("stocks")))
+		w.WriteString(`<h2>Count a stock</h2>
 <p class="hint">After a refill, or where something else is there than the record says. Campaigns that wait for it go on.</p>
 <div class="field"><label for="count-stock">Which</label><select id="count-stock" name="stock">`)
 		for _, dot5 := range dot.Stocks {

@@ -224,7 +224,8 @@ func decodeMeasurement(raw json.RawMessage, of instruments.Command) (*events.Mea
 func decodeDone(fields fields, of instruments.Command) (o instruments.Outcome, remarks []string) {
 	o.Status = instruments.Done
 	remark := func(format string, args ...any) {
-		remarks = append(remarks, instruments.Legible("the instrument's answer: "+fmt.Sprintf(format, args...), instruments.MaxCause))
+		text := "the instrument's answer: " + fmt.Sprintf(format, args...)
+		remarks = append(remarks, instruments.Outcome{Cause: text}.Recordable().Cause)
 	}
 	var list []json.RawMessage
 	if raw := fields.take("gave"); !absent(raw) && json.Unmarshal(raw, &list) != nil {
@@ -289,7 +290,7 @@ func decodeGiven(
 	default:
 		given.Status = events.ActFailed
 		given.Cause = fmt.Sprintf("%q is not the status of an experiment; it wrote %s",
-			instruments.Legible(status, instruments.MaxName), program.Clip(raw))
+			program.Clip([]byte(status)), program.Clip(raw))
 	}
 	for _, u := range fields.unknown("") {
 		remark("%s of %s, a field that the protocol does not have: %s", u.Field, given.Experiment, program.Clip([]byte(u.Text)))
