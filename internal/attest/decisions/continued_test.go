@@ -334,7 +334,7 @@ func TestRulesOfWhatIsSaid(t *testing.T) {
 		"a further value of a correction": {several, len(several.all) - 1, &events.MeasurementCorrected{Experiment: "e2", Reason: "a slip",
 			Values:  []events.QuantityCorrected{{Name: "viscosity", New: &definition.Quantity{Name: "viscosity", Value: 5, Unit: "mPa·s"}}},
 			Further: []definition.Quantity{{Name: "ph", Value: 1e150}}}, "person:ada", time.Minute, "", "would not have taken it"},
-		"an odd fate":                {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "electrolyte/e1", Fate: "lost"}}}, "engine", time.Second, "is no fate of a command", ""},
+		"an odd fate":                {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "electrolyte/e1", Fate: "lost"}}}, "engine", time.Second, "is not a fate of a command", ""},
 		"a command that was another": {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{{Experiment: "e1", Command: "x", Fate: "running"}}}, "engine", time.Second, "its command is \"x\"", ""},
 		"none of the commands":       {random, handed, &events.RecoveryDone{Commands: []events.RecoveredCommand{}}, "engine", time.Second, "", ""},
 	} {
