@@ -330,9 +330,9 @@ func calledOff(t *testing.T, folder string, instrument any, request engine.Reque
 			b := attend(t, short, def, folder)
 			now := until(t, short, def.Name, func(s *campaign.State) bool { return s.BeingCalledOff() == nil })
 			for _, x := range before.BeingCalledOff() {
-				outrun := now.Experiment(x.ID).Command.CallOff.Over // its outcome was quicker
+				outrun := now.Experiment(x.Subject).Command.CallOff.Over // its outcome was quicker
 				if !outrun && !b.device.heard(x.Command.ID) {
-					t.Errorf("the instrument of the next process never heard that %s is off", x.ID)
+					t.Errorf("the instrument of the next process never heard that %s is off", x.Subject)
 				}
 			}
 			b.kill(t)
