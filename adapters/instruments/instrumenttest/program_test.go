@@ -284,7 +284,7 @@ func (p *program) perform(j *job) {
 		case <-time.After(actLasts / 4):
 		case <-j.cancelled:
 			p.end(j, message{"status": "cancelled", "cause": "called off"})
-			time.Sleep(actLasts / 4)
+			time.Sleep(actLasts / 2) // on a busy machine that word takes a while
 		}
 	}
 	switch p.mode {
