@@ -484,22 +484,27 @@ func awaitedOf(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy
 		return fmt.Sprintf("a person: take %s out of %s, and say that it is scrapped", b.ID, strings.Join(b.Places, ", ")),
 			[]problem.Remedy{{Text: "say that it was taken out", Action: problem.Resolve, Subject: b.ID}}
 	}
-	for _, next := range due(c, b, c.Now) {
-		stage := b.Stage(next.Stage)
-		subject := events.ActID(len(c.Acts) + 1)
-		if _, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks); short != nil && short.Fault {
-			return "the lab's stocks: " + short.String(), nil
-		} else if short != nil {
-			return "a person: " + short.String(), []problem.Remedy{short.Remedy()}
-		}
-		if rests := actRests(c, next.Resource); rests.After(c.Now) {
-			return fmt.Sprintf("%s, which is tried again at %s for %s of %s",
-				next.Resource, rests.In(c.Now.Location()).Format(time.TimeOnly), next.Stage, b.ID), nil
-		}
-		return fmt.Sprintf("its turn at %s for %s of %s", next.Resource, next.Stage, b.ID), nil
+	if all := due(c, b, c.Now); len(all) > 0 {
+		return awaitedFor(c, b, all[0])
 	}
 	if at := actDeadline(c); !at.IsZero() {
 		return fmt.Sprintf("%s, which goes on at %s", b.ID, format.Time(at.In(c.Now.Location()))), nil
 	}
 	return fmt.Sprintf("a place for %s", b.ID), nil
+}
+
+// awaitedFor says what an act waits for that may begin.
+func awaitedFor(c Now, b *campaign.Batch, next Due) (text string, remedies []problem.Remedy) {
+	stage := b.Stage(next.Stage)
+	subject := events.ActID(len(c.Acts) + 1)
+	if _, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks); short != nil && short.Fault {
+		return "the lab's stocks: " + short.String(), nil
+	} else if short != nil {
+		return "a person: " + short.String(), []problem.Remedy{short.Remedy()}
+	}
+	if rests := actRests(c, next.Resource); rests.After(c.Now) {
+		return fmt.Sprintf("%s, which is tried again at %s for %s of %s",
+			next.Resource, rests.In(c.Now.Location()).Format(time.TimeOnly), next.Stage, b.ID), nil
+	}
+	return fmt.Sprintf("its turn at %s for %s of %s", next.Resource, next.Stage, b.ID), nil
 }
