@@ -66,11 +66,11 @@ func BatchNumber(id string) int { return numberOf(batchLetter, id) }
 // numberOf is the one reader of identifiers. It rejects text that merely begins like an identifier,
 // or writes its number in another way: two texts never name the same thing.
 func numberOf(letter byte, id string) int {
-	if id == "" || id[0] != letter {
+	if len(id) < 2 || id[0] != letter || id[1] < '1' || id[1] > '9' { // Atoi takes signs and zeros in front
 		return 0
 	}
 	n, err := strconv.Atoi(id[1:])
-	if err != nil || n < 1 || identifier(letter, n) != id {
+	if err != nil {
 		return 0
 	}
 	return n
