@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
@@ -37,14 +36,7 @@ func concludedAct(
 		}
 		return []events.Payload{&events.NoteAdded{About: a.ID, Text: "the instrument answered late: " + late(o)}}
 	case !known:
-		cause := o.Cause
-		if o.Status != instruments.Unknown {
-			cause = strings.TrimSuffix(
-				fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ")
-		}
-		return []events.Payload{&events.ActUnresolved{
-			Act: a.ID, Command: a.Command.ID, Instrument: a.Command.Instrument, Cause: cause,
-		}}
+		return []events.Payload{UnresolvedFor(c.Order(a.ID), unknownCause(o))}
 	}
 	ended := &events.ActEnded{
 		Act: a.ID, Command: a.Command.ID, Instrument: a.Command.Instrument,
@@ -237,10 +229,12 @@ func SimulatedBy(s *campaign.State, x *campaign.Experiment, instrument string) b
 	if b == nil {
 		return false
 	}
-	return slices.ContainsFunc(b.Acts, func(id string) bool {
-		a := s.Act(id)
-		return a.Serves(x.ID) && a.Command.Instrument == instrument && !a.Command.Real
-	})
+	for a := range s.ActsOf(b) {
+		if a.Serves(x.ID) && a.Command.Instrument == instrument && !a.Command.Real {
+			return true
+		}
+	}
+	return false
 }
 
 // NotDue says why an act could not begin, by the log alone; "" where it could.
@@ -250,7 +244,7 @@ func NotDue(c Now, next Due) string {
 		return fmt.Sprintf("the fate of an act of %s was unknown", b.ID)
 	}
 	for o := range c.Orders() {
-		if o.Resource == next.Resource && (o.Fate == campaign.Unknown || o.BeingCalledOff()) {
+		if o.Resource == next.Resource && holds(o.Command) {
 			return fmt.Sprintf("%s holds %s: its fate was unknown", o.Subject, next.Resource)
 		}
 	}

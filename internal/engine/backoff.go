@@ -64,18 +64,25 @@ func blamesInstrument(x *campaign.Experiment) bool {
 // (n--).
 func restsUntil(c Now) time.Time {
 	row := failingRow(c.State)
-	n := len(occurrences(row))
-	if n > 0 && row[0].Status != campaign.Deferred {
+	if len(row) == 0 {
+		return time.Time{}
+	}
+	return restFrom(c, len(occurrences(row)), row[0].Status == campaign.Deferred, row[len(row)-1].EndedAt, "")
+}
+
+// restFrom returns until when an instrument is left alone after n occurrences in a row, the last of which
+// ended then; putOff is set where the row begins with a deferral.
+func restFrom(c Now, n int, putOff bool, ended time.Time, resource string) time.Time {
+	if !putOff {
 		n--
 	}
-	if n == 0 || c.Eager || c.Definition.ByHand() {
+	if n == 0 || c.Eager || c.Definition.At(resource).ByHand {
 		return time.Time{}
 	}
 	rest := longestRest
 	if n < 10 { // no overflow
 		rest = min(rest, firstRest<<(n-1))
 	}
-	ended := row[len(row)-1].EndedAt
 	return c.end(ended, ended.Add(rest))
 }
 

@@ -83,15 +83,15 @@ func conclude(
 	case instruments.Cancelled:
 		return &events.ExperimentCancelled{Experiment: x.ID, Command: x.Command.ID, Reason: o.Cause}
 	}
-	cause := o.Cause
-	if o.Status != instruments.Unknown {
-		cause = strings.TrimSuffix(
-			fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ",
-		)
+	return UnresolvedFor(c.Order(x.ID), unknownCause(o))
+}
+
+// unknownCause says why an outcome does not tell the fate of its command.
+func unknownCause(o instruments.Outcome) string {
+	if o.Status == instruments.Unknown {
+		return o.Cause
 	}
-	return &events.ExperimentUnresolved{
-		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument, Cause: cause,
-	}
+	return strings.TrimSuffix(fmt.Sprintf("the instrument answered with the status %q: %s", o.Status, o.Cause), ": ")
 }
 
 // failed returns the event of a failure, with the quantities measured in spite of it. Unusable

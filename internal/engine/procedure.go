@@ -213,8 +213,7 @@ func windowEnd(c Now, b *campaign.Batch, edge definition.Edge, experiment string
 func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *events.ExperimentMeasured {
 	whole := events.Measurement{}
 	instrument := ""
-	for _, id := range b.Acts {
-		a := s.Act(id)
+	for a := range s.ActsOf(b) {
 		if !a.Serves(x.ID) || a.Open() {
 			continue
 		}
@@ -261,11 +260,17 @@ func measuredBy(s *campaign.State, b *campaign.Batch, x *campaign.Experiment) *e
 // unresolved reports whether the fate of an act of the batch is unknown, or whether one that was
 // called off may still begin: until it is known, nothing more is done with the batch.
 func unresolved(s *campaign.State, b *campaign.Batch) bool {
-	return slices.ContainsFunc(b.Acts, func(id string) bool {
-		c := &s.Act(id).Command
-		return c.Fate == campaign.Unknown || c.BeingCalledOff()
-	})
+	for a := range s.ActsOf(b) {
+		if holds(&a.Command) {
+			return true
+		}
+	}
+	return false
 }
+
+// holds reports whether a command keeps its instrument from others until a person, or the answer to its
+// call-off, says what became of it.
+func holds(c *campaign.Command) bool { return c.Fate == campaign.Unknown || c.BeingCalledOff() }
 
 // Due is an act that may be handed to its instrument: a stage of a batch for experiments.
 type Due struct {
@@ -305,7 +310,7 @@ func nextAct(c Now, next Due) Step {
 		if o.Resource != next.Resource || !o.AtWork() {
 			continue
 		}
-		if o.Fate == campaign.Unknown || o.BeingCalledOff() {
+		if holds(o.Command) {
 			return nil
 		}
 		working++
@@ -357,19 +362,10 @@ func actRow(c Now, resource string) (row []*campaign.Act) {
 // [restsUntil] does for experiments; zero where it need not be.
 func actRests(c Now, resource string) time.Time {
 	row := actRow(c, resource)
-	n := len(row)
-	if n > 0 && row[0].Status != events.ActDeferred {
-		n--
-	}
-	if n == 0 || c.Eager || c.Definition.At(resource).ByHand {
+	if len(row) == 0 {
 		return time.Time{}
 	}
-	rest := longestRest
-	if n < 10 { // no overflow
-		rest = min(rest, firstRest<<(n-1))
-	}
-	ended := row[len(row)-1].EndedAt
-	return c.end(ended, ended.Add(rest))
+	return restFrom(c, len(row), row[0].Status == events.ActDeferred, row[len(row)-1].EndedAt, resource)
 }
 
 // mostPutOff is how many acts in a row an instrument may put off where no time passes between them.
@@ -453,7 +449,7 @@ func waitForWork(c Now) Wait {
 		if b.Over {
 			continue
 		}
-		text, remedies := awaitedOf(c, b)
+		text, remedies := Awaited(c, b)
 		words = append(words, text)
 		wait.Remedies = append(wait.Remedies, remedies...)
 	}
@@ -463,11 +459,11 @@ func waitForWork(c Now) Wait {
 	return wait
 }
 
-// awaitedOf says what a batch waits for, a person first.
-func awaitedOf(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy) {
+// Awaited says what a batch under way waits for, by the log alone: a person first. What a run knows of
+// its instruments besides is in its [Wait].
+func Awaited(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy) {
 	var at []string
-	for _, id := range b.Acts {
-		a := c.Act(id)
+	for a := range c.ActsOf(b) {
 		switch {
 		case a.Command.Fate == campaign.Unknown:
 			return fmt.Sprintf("a person: the fate of %s (%s of %s) is unknown", a.ID, a.Stage, b.ID),

@@ -16,8 +16,8 @@ import (
 // Each line names the stage and the instrument, when it began and how long it had waited since it could
 // have, which try it was, what it gave and what it used up.
 func ActTexts(s *campaign.State, b *campaign.Batch, experiment string) (lines []string) {
-	for _, id := range b.Acts {
-		if a := s.Act(id); experiment == "" || a.Serves(experiment) {
+	for a := range s.ActsOf(b) {
+		if experiment == "" || a.Serves(experiment) {
 			lines = append(lines, ActText(s, a, experiment))
 		}
 	}
@@ -53,8 +53,7 @@ func couldBegin(s *campaign.State, a *campaign.Act) time.Time {
 	b := s.Batch(a.Batch)
 	at := b.PlannedAt
 	for _, edge := range b.Stage(a.Stage).After {
-		for _, id := range b.Acts {
-			before := s.Act(id)
+		for before := range s.ActsOf(b) {
 			serves := func(x string) bool { return before.Serves(x) }
 			if before.Stage != edge.Stage || before.EndedAt.After(a.Command.DispatchedAt) || !slices.ContainsFunc(a.Experiments, serves) {
 				continue
@@ -69,8 +68,8 @@ func couldBegin(s *campaign.State, a *campaign.Act) time.Time {
 
 // try counts the acts of a stage for the same experiments up to this one.
 func try(s *campaign.State, a *campaign.Act) (n int) {
-	for _, id := range s.Batch(a.Batch).Acts {
-		if other := s.Act(id); other.Stage == a.Stage && other.Serves(a.Experiments[0]) {
+	for other := range s.ActsOf(s.Batch(a.Batch)) {
+		if other.Stage == a.Stage && other.Serves(a.Experiments[0]) {
 			if n++; other.ID == a.ID {
 				break
 			}

@@ -56,9 +56,9 @@ func BatchOf(core *engine.Core, b *campaign.Batch) BatchStatus {
 	status := BatchStatus{
 		ID: b.ID, Experiments: b.Experiments, Stages: stagesOf(s, b), Places: b.Places, PlannedAt: b.PlannedAt,
 	}
-	for _, id := range b.Acts {
-		if s.Act(id).Command.Fate == campaign.Unknown {
-			status.Unresolved = append(status.Unresolved, id)
+	for a := range s.ActsOf(b) {
+		if a.Command.Fate == campaign.Unknown {
+			status.Unresolved = append(status.Unresolved, a.ID)
 		}
 	}
 	if !b.Over && !s.UnderWay(b) {
@@ -98,8 +98,8 @@ func actsOf(s *campaign.State) (all []campaign.Act) {
 
 // ActsOf are the acts of a batch, in order.
 func ActsOf(s *campaign.State, b *campaign.Batch) (all []campaign.Act) {
-	for _, id := range b.Acts {
-		all = append(all, *s.Act(id))
+	for a := range s.ActsOf(b) {
+		all = append(all, *a)
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"time"
 
@@ -72,6 +73,17 @@ func (s *State) Batch(id string) *Batch {
 	return nil
 }
 
+// ActsOf yields the acts of a batch, in order.
+func (s *State) ActsOf(b *Batch) iter.Seq[*Act] {
+	return func(yield func(*Act) bool) {
+		for _, id := range b.Acts {
+			if !yield(s.Act(id)) {
+				return
+			}
+		}
+	}
+}
+
 // Progress says how far an experiment has come with a stage.
 type Progress string
 
@@ -92,8 +104,7 @@ const (
 func (s *State) Progress(b *Batch, stage *definition.Stage, experiment string) (Progress, *Act) {
 	failed := 0
 	var last *Act
-	for _, id := range b.Acts {
-		a := s.Act(id)
+	for a := range s.ActsOf(b) {
 		if a.Stage != stage.Name || !a.Serves(experiment) {
 			continue
 		}
@@ -127,7 +138,12 @@ func (a *Act) For(experiment string) events.Given {
 
 // UnderWay reports whether an act of the batch is open.
 func (s *State) UnderWay(b *Batch) bool {
-	return slices.ContainsFunc(b.Acts, func(id string) bool { return s.Act(id).Open() })
+	for a := range s.ActsOf(b) {
+		if a.Open() {
+			return true
+		}
+	}
+	return false
 }
 
 // Occupants counts the batches that occupy a place, or are about to.
@@ -142,10 +158,12 @@ func (s *State) Occupants(place string) (n int) {
 
 // taking reports whether an open act of the batch takes a place.
 func (s *State) taking(b *Batch, place string) bool {
-	return slices.ContainsFunc(b.Acts, func(id string) bool {
-		a := s.Act(id)
-		return a.Open() && b.Stage(a.Stage).Holds == place
-	})
+	for a := range s.ActsOf(b) {
+		if a.Open() && b.Stage(a.Stage).Holds == place {
+			return true
+		}
+	}
+	return false
 }
 
 // Stage returns the stage of a name in the batch's procedure.

@@ -13,8 +13,6 @@ type Order struct {
 	Subject string
 	// Resource is the campaign's name of the instrument; empty for the only one.
 	Resource string
-	// Experiments are those that it is for.
-	Experiments []string
 	*Command
 	// Open is set while the outcome is to come; Outcome says what it was.
 	Open    bool
@@ -60,14 +58,14 @@ func (s *State) Order(subject string) Order {
 
 func (x *Experiment) order() Order {
 	return Order{
-		Subject: x.ID, Experiments: []string{x.ID}, Command: &x.Command, Open: x.Status.Open(), Outcome: string(x.Status),
+		Subject: x.ID, Command: &x.Command, Open: x.Status.Open(), Outcome: string(x.Status),
 		Cause: x.Cause, LastEvent: x.LastEvent, Trace: x.Trace,
 	}
 }
 
 func (a *Act) order() Order {
 	return Order{
-		Subject: a.ID, Resource: a.Resource, Experiments: a.Experiments, Command: &a.Command,
+		Subject: a.ID, Resource: a.Resource, Command: &a.Command,
 		Open: a.Open(), Outcome: string(a.Status), Cause: a.Cause, LastEvent: a.LastEvent, Trace: a.Trace,
 	}
 }
