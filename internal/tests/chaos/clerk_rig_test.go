@@ -657,6 +657,15 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 		target := definition.Number(5)
 		d.Fidelity = definition.Fidelity{Parameter: "x", Target: &target}
 	},
+	// A campaign with one instrument does not become one with a procedure.
+	"Instruments": func(_ *clerk, d *definition.Campaign) {
+		d.Instruments = map[string]definition.Instrument{"doser": d.Instrument}
+	},
+	"Procedure": func(_ *clerk, d *definition.Campaign) {
+		d.Procedure = []definition.Stage{{Name: "dose", On: "doser", Gives: d.DeclaredNames()}}
+	},
+	"Batch":      func(c *clerk, d *definition.Campaign) { d.Batch = definition.Batch{Of: 1 + c.IntN(4)} },
+	"Places":     func(_ *clerk, d *definition.Campaign) { d.Places = []definition.Place{{Name: "oven"}} },
 	"Reference":  func(c *clerk, d *definition.Campaign) { seeker{c.Rand, d}.refer(c.point(), c.point()) },
 	"Parallel":   func(c *clerk, d *definition.Campaign) { d.Parallel++ },
 	"Replicates": func(c *clerk, d *definition.Campaign) { d.Replicates++ },
