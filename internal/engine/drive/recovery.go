@@ -98,7 +98,9 @@ func withReplacement(
 		}
 		how := replacement(last[name].Command, d.description)
 		text := "the instrument has been replaced: " + how
-		known := slices.ContainsFunc(s.Notes, func(n campaign.Note) bool { return n.Text == text })
+		known := slices.ContainsFunc(s.Notes, func(n campaign.Note) bool {
+			return n.Text == text && n.About == last[name].Subject
+		})
 		if how != "" && !known {
 			payloads = append(payloads, &events.NoteAdded{About: last[name].Subject, Text: text})
 		}
