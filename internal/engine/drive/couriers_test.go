@@ -193,3 +193,24 @@ func TestCallOffIsAnsweredByAnAnswer(t *testing.T) {
 		}
 	})
 }
+
+// Law: that an instrument was replaced is said once of the command that it shows by, also where a run is
+// started again; and again where the same exchange happens later.
+func TestReplacementIsSaidOfEachExchange(t *testing.T) {
+	s := newFixture(t).core.State()
+	s.Experiments[0].Command = campaign.Command{ID: "small/e1", Fate: campaign.Over, Instrument: "robot"}
+	devices := map[string]*device{"": {description: instruments.Description{Name: "mixer"}}}
+	said := withReplacement(s, devices)
+	if len(said) != 1 {
+		t.Fatalf("%d remarks", len(said))
+	}
+	note := said[0].(*events.NoteAdded)
+	s.Notes = []campaign.Note{{Text: note.Text, About: note.About}, {Text: "lunch"}}
+	if again := withReplacement(s, devices); again != nil {
+		t.Errorf("it is said again: %+v", again)
+	}
+	s.Notes[0].About = "e9" // an earlier exchange of the same two
+	if again := withReplacement(s, devices); len(again) != 1 {
+		t.Errorf("of the second exchange: %+v", again)
+	}
+}
