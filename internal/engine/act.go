@@ -34,7 +34,7 @@ func concludedAct(
 		if o.Cause == "" {
 			return nil
 		}
-		return []events.Payload{&events.NoteAdded{About: a.ID, Text: "the instrument answered late: " + late(o)}}
+		return []events.Payload{lateNote(a.ID, o)}
 	case !known:
 		return []events.Payload{UnresolvedFor(c.Order(a.ID), unknownCause(o))}
 	}

@@ -174,6 +174,9 @@ func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
 // CalledOff returns the record of a command that was called off and cannot begin
 // any more, with its outcome where no other event will hold it: ended is nil where
 // the outcome is unknown, or another goroutine awaits it.
+//
+// Where the answer takes up again what a person has meanwhile declared as not performed, the outcome
+// is not too late: it is awaited.
 func CalledOff(
 	c Now, about string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
 ) []events.Payload {
@@ -186,7 +189,7 @@ func CalledOff(
 	}
 	answered.Experiment, answered.Act = subject(o)
 	payloads := []events.Payload{answered}
-	if ended != nil && !o.Open {
+	if ended != nil && !o.Open && !(o.DidNotTakePlace() && answered.Acted()) {
 		payloads = append(payloads, Concluded(c, about, *ended, nil, from)...)
 	}
 	return payloads

@@ -60,7 +60,7 @@ func conclude(
 		if o.Cause == "" {
 			return nil
 		}
-		return &events.NoteAdded{About: x.ID, Text: "the instrument answered late: " + late(o)}
+		return lateNote(x.ID, o)
 	}
 	switch o.Status {
 	case instruments.Measured:
@@ -149,6 +149,14 @@ func admitted(
 		Experiment: x.ID, Command: x.Command.ID, Instrument: x.Command.Instrument,
 		Requested: x.Parameters, Measurement: m,
 	}
+}
+
+// LateAnswer begins the remark on an answer that tells no fate and came too late.
+const LateAnswer = "the instrument answered late: "
+
+// lateNote is the remark on an answer that tells no fate and came too late.
+func lateNote(about string, o instruments.Outcome) events.Payload {
+	return &events.NoteAdded{About: about, Text: LateAnswer + late(o)}
 }
 
 // late says an outcome that came too late to count.

@@ -30,11 +30,16 @@ func joinsCancellation(b *batch, in *identified) bool {
 	return calledOff && before == reason
 }
 
-// joinsHeard: the instrument reported how a command ended after it was called off. Its unsolicited
+// joinsHeard: see endsCallOff.
+func joinsHeard(b *batch, in *identified, _ *events.InstrumentAnswered) bool {
+	return endsCallOff(b, in)
+}
+
+// endsCallOff: the instrument reported how a command ended after it was called off. Its unsolicited
 // messages at the same instant have a span of their own.
-func joinsHeard(b *batch, in *identified, p *events.InstrumentAnswered) bool {
+func endsCallOff(b *batch, in *identified) bool {
 	first, ok := b.opening.(*events.CancellationAnswered)
-	return ok && first.Subject() == p.Subject() && in.event.Actor == b.first.Actor &&
+	return ok && first.Subject() == in.payload.Subject() && in.event.Actor == b.first.Actor &&
 		in.event.Trace == b.first.Trace
 }
 
@@ -151,6 +156,9 @@ func checkHeard(a *auditor, in *identified, p *events.InstrumentAnswered) {
 		if o.UnderWay() || p.Text != "" {
 			a.mismatch(p.Subject(), "its start was confirmed, and that was not too late")
 		}
+	case o.Open && o.CallOff != nil && o.CallOff.Overtaken && endsCallOff(&a.batch, in):
+		a.remark(p.Subject(), "its outcome is said to have come too late, and it had just been taken up again: "+
+			"an earlier program wrote so")
 	case o.Open:
 		a.mismatch(p.Subject(), "its outcome is said to have come too late, and it was open")
 	case p.Text == "":

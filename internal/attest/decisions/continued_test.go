@@ -145,6 +145,8 @@ policy: cobol
 		wentOn(t, "0.4.0/label", 28, // for a simulated expert
 			engine.Request{Answer: &engine.Answer{Question: "q11", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}}),
 		heard(t),
+		heardAgain(t),
+		takenUp(t),
 		wentOn(t, "0.4.0/people", 63,
 			engine.Request{Resolve: &engine.Resolve{Experiment: "e10", Resolution: events.ResolvedMeasured, Value: new(11.0), Reason: "read off"}}),
 	}
@@ -194,22 +196,88 @@ func goOn(t *testing.T, log *memlog.Log, name string, now time.Time, requests ..
 // heard is a golden log in which the instrument then says of a command that was called off how it ended.
 func heard(t *testing.T) history {
 	t.Helper()
-	h := wentOn(t, "0.4.0/people", 74)
-	log := memlog.New()
-	must.Get(log.Append(t.Context(), h.all[0].Campaign, 0, h.all...))(t)
-	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, h.all[0].Campaign))(t)
 	ended := &instruments.Outcome{Status: instruments.Failed, Cause: "the line was cut"}
-	last := h.all[len(h.all)-1]
-	cause := core.State().Experiment("e11").LastEvent
-	for _, p := range engine.CalledOff(core.At(engine.World{}), "e11", events.VoidedByInstrument, instruments.FateFinished, ended, instruments.Description{Name: "acme/mixer"}) {
+	return says(t, wentOn(t, "0.4.0/people", 74), "e11", 0, func(c engine.Now) []events.Payload {
+		return engine.CalledOff(c, "e11", events.VoidedByInstrument, instruments.FateFinished, ended, mixing)
+	})
+}
+
+// heardAgain is a golden log in which the instrument says twice at one instant, in two messages, that
+// it does not know what became of a command.
+func heardAgain(t *testing.T) history {
+	t.Helper()
+	h := wentOn(t, "0.4.0/people", 62)
+	for message := range 2 {
+		h = says(t, h, "e10", message, func(c engine.Now) []events.Payload {
+			lost := instruments.Outcome{Status: instruments.Unknown, Cause: "the power was off"}
+			return engine.Concluded(c, "e10", lost, nil, mixing)
+		})
+	}
+	h.name = "heard again"
+	return h
+}
+
+// takenUp is a golden log whose instrument then loses a command that a person declares as performed,
+// and then as not performed, while the instrument is at work on it: its outcome is not too late.
+func takenUp(t *testing.T) history {
+	t.Helper()
+	h := says(t, wentOn(t, "0.4.0/calledoff", 4), "e1", 0, func(c engine.Now) []events.Payload {
+		lost := instruments.Outcome{Status: instruments.Unknown, Cause: "the power was off"}
+		return engine.Concluded(c, "e1", lost, nil, mixing)
+	})
+	from, build := h.from, h.build
+	h = goOn(t, logOf(t, h.all), h.all[0].Campaign, h.all[len(h.all)-1].Time,
+		engine.Request{Resolve: &engine.Resolve{Experiment: "e1", Resolution: events.ResolvedFailed, Reason: "it fell"}},
+		engine.Request{Correct: &engine.Correct{Experiment: "e1", Outcome: events.ResolvedNotPerformed, Reason: "e2 fell"}})
+	h.name, h.from, h.build = "taken up", from, build
+	ended := instruments.Outcome{Status: instruments.Failed, Cause: "a leak"}
+	h = says(t, h, "e1", 0, func(c engine.Now) []events.Payload {
+		return engine.CalledOff(c, "e1", events.VoidedByInstrument, instruments.FateRunning, &ended, mixing)
+	})
+	return says(t, h, "e1", 1, func(c engine.Now) []events.Payload {
+		return engine.Concluded(c, "e1", ended, nil, mixing)
+	})
+}
+
+// mixing is the instrument of golden logs.
+var mixing = instruments.Description{Name: "acme/mixer"}
+
+// says is a log in which the instrument then says something about a subject, a second after the last event
+// or, as a message of its own, at its instant.
+func says(
+	t *testing.T, h history, subject string, message int, payloads func(engine.Now) []events.Payload,
+) history {
+	t.Helper()
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), logOf(t, h.all), h.all[0].Campaign))(t)
+	last, cause := h.all[len(h.all)-1], core.State().Order(subject).LastEvent
+	at := last.Time
+	if message == 0 {
+		at = at.Add(time.Second)
+	}
+	first := len(h.all) + 1
+	for _, p := range payloads(core.At(engine.World{})) {
 		e := must.Get(events.New(last.Campaign, p))(t)
 		n := len(h.all) + 1
-		e.ID, e.Sequence, e.Position, e.Time = fmt.Sprint(n), events.Sequence(n), events.Position(n), last.Time.Add(time.Second)
-		e.Actor, e.Cause, e.Trace = "instrument:acme/mixer", cause, h.all[0].Trace
-		cause = fmt.Sprint(h.from + 1)
+		e.ID, e.Sequence, e.Position, e.Time = fmt.Sprint(n), events.Sequence(n), events.Position(n), at
+		e.Actor, e.Cause = "instrument:"+core.State().Order(subject).Instrument, cause
+		if e.Trace = h.all[0].Trace; message > 0 {
+			e.Trace = strings.Replace(e.Trace, "2222", fmt.Sprintf("%04d", message), 1)
+		}
+		cause = fmt.Sprint(first)
 		h.all = append(h.all, e)
 	}
+	if len(h.all) < first {
+		t.Fatalf("%s: the instrument says nothing new", h.name)
+	}
 	return h
+}
+
+// logOf is a log of given events.
+func logOf(t *testing.T, all []events.Event) *memlog.Log {
+	t.Helper()
+	log := memlog.New()
+	must.Get(log.Append(t.Context(), all[0].Campaign, 0, all...))(t)
+	return log
 }
 
 // mixer is an instrument that gives what a script says, one outcome after the other.

@@ -214,10 +214,14 @@ func joinsWord(b *batch, _ *identified, p *events.MeasurementFlagged) bool {
 
 // joinsNote: it is a remark on an instrument's statement or identity, or a person's remark on a
 // result that they report or import with it, or reported before: for a known row, remarks may be
-// all that is new. By another author it is a batch of its own, recorded in the same microsecond.
+// all that is new. By another author it is a batch of its own, recorded in the same microsecond, and
+// so is an instrument's second answer.
 func joinsNote(b *batch, in *identified, p *events.NoteAdded) bool {
 	if in.event.Actor != b.first.Actor {
 		return false
+	}
+	if in.author == byInstrument && strings.HasPrefix(p.Text, engine.LateAnswer) {
+		return endsCallOff(b, in)
 	}
 	return in.author != byPerson || b.reported != "" && b.reported == p.About ||
 		events.ExperimentNumber(p.About) > 0 && joinsResult(b, in)

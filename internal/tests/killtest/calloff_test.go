@@ -265,7 +265,7 @@ func TestCallOffReachesEveryDriver(t *testing.T) {
 				if make == nil {
 					t.Fatalf("add %s to drivers", driver.Name)
 				}
-				folder := t.TempDir()
+				folder := folder(t)
 				calledOff(t, folder, make(t, folder), request)
 			})
 		}

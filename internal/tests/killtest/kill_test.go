@@ -161,10 +161,19 @@ func (s *suite) run(t *testing.T) {
 		total, campaigns, references[1].took.Round(time.Millisecond), settled)
 }
 
+// folder is a new folder with a short path, unlike one that is named after its test: the socket of a
+// program has room for some hundred bytes.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := must.Get(os.MkdirTemp("", "k"))(t)
+	t.Cleanup(func() { must.Do(t, os.RemoveAll(dir)) })
+	return dir
+}
+
 // newCampaign writes the campaign file into a new folder.
 func (s *suite) newCampaign(t *testing.T, seed int) *campaignRun {
 	t.Helper()
-	dir := t.TempDir()
+	dir := folder(t)
 	c := &campaignRun{suite: s, dir: dir, file: filepath.Join(dir, "killed.yaml"), store: filepath.Join(dir, "killed.campaign")}
 	if s.deep {
 		c.store = filepath.Join(dir, strings.Repeat("deep", 25), "killed.campaign")

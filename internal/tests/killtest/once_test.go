@@ -261,7 +261,7 @@ func (c *callers) ask(ctx context.Context, a asked, rng *rand.Rand) {
 func TestCountedOnce(t *testing.T) {
 	binary := built.Program(t)
 	t.Run("folder", func(t *testing.T) {
-		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE", 300), filepath.Join(t.TempDir(), "shared.campaign"))
+		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE", 300), filepath.Join(folder(t), "shared.campaign"))
 	})
 	t.Run("farm", func(t *testing.T) {
 		countedOnce(t, binary, setting(t, "CAMPAIGND_ONCE_FARM", 150), pgtest.URL(t))
@@ -272,7 +272,7 @@ func TestCountedOnce(t *testing.T) {
 // database.
 func countedOnce(t *testing.T, binary string, requests int, place string) {
 	rng := rand.New(rand.NewPCG(uint64(setting(t, "CAMPAIGND_ONCE_SEED", 1)), 0x6f6e6365)) // "once"
-	dir, farm := t.TempDir(), store.InDatabase(place)
+	dir, farm := folder(t), store.InDatabase(place)
 	c := &callers{t: t, place: place, answers: make(map[string]string), again: make(map[string]int)}
 	for i := range c.servers {
 		c.servers[i] = &served{t: t, binary: binary, dir: dir, name: fmt.Sprint(i), store: place}

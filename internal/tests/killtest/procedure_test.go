@@ -65,7 +65,7 @@ func TestProcedureKilled(t *testing.T) {
 	rng := rand.New(rand.NewPCG(uint64(setting(t, "CAMPAIGND_KILLS_SEED", 1)), 99))
 	binary := built.Program(t)
 	for campaigns := 0; kills > 0 && !t.Failed(); campaigns++ {
-		dir := t.TempDir()
+		dir := folder(t)
 		c := &campaignRun{suite: &suite{binary: binary}, dir: dir, file: filepath.Join(dir, "killed.yaml"),
 			store: filepath.Join(dir, "killed.campaign")}
 		must.Do(t, os.Mkdir(filepath.Join(dir, "tmp"), 0o777))

@@ -200,7 +200,7 @@ func (s *served) person(ctx context.Context, name string) error {
 func TestServeKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x7365727665)) // "serve"
-	s := &served{t: t, binary: built.Program(t), dir: t.TempDir()}
+	s := &served{t: t, binary: built.Program(t), dir: folder(t)}
 	bench := filepath.Join(s.dir, "bench")
 	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp"), filepath.Join(bench, livesName)} {
 		must.Do(t, os.MkdirAll(d, 0o777))
@@ -330,7 +330,7 @@ const sharing = 20 * time.Millisecond
 func TestSharedKilled(t *testing.T) {
 	kills, seed := setting(t, "CAMPAIGND_KILLS", 10), setting(t, "CAMPAIGND_KILLS_SEED", 1)
 	rng := rand.New(rand.NewPCG(uint64(seed), 0x736861726564)) // "shared"
-	s := &served{t: t, binary: built.Program(t), dir: t.TempDir()}
+	s := &served{t: t, binary: built.Program(t), dir: folder(t)}
 	for _, d := range []string{s.folder(), filepath.Join(s.dir, "tmp")} {
 		must.Do(t, os.MkdirAll(d, 0o777))
 	}
