@@ -79,6 +79,29 @@ func TestConsumer(t *testing.T) {
 	})
 }
 
+// Law: what a consumer was handling when its turn ended counts, and does not come again.
+func TestHandledAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := memlog.New()
+		b := bus.New(log, bus.Config{})
+		defer closeAll(t, b, log)
+		record(t, log, campaign, 2)
+		var handled []events.Position
+		for range 3 {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			err := b.Consume(ctx, bus.Consumer{Name: "reader", Handle: func(_ context.Context, e events.Event) error {
+				time.Sleep(time.Minute)
+				handled = append(handled, e.Position)
+				return nil
+			}})
+			if cancel(); err != nil {
+				t.Error(err)
+			}
+		}
+		expect(t, handled, 1, 2)
+	})
+}
+
 // Law: a consumer is said once to have caught up, when it has handled all that
 // was there as it began, refused events too, and before anything later; and not
 // where it ends before that.

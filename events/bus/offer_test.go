@@ -17,7 +17,7 @@ func TestOfferCountsAnAcknowledgementAtTheEnd(t *testing.T) {
 		msg := message.NewMessage("1", nil)
 		msg.Ack()
 		out := make(chan *message.Message, 1)
-		got, want := offer(ended, msg, out), unanswered
+		got, want := offer(ended, msg, out, false), unanswered
 		if len(out) == 1 {
 			handed++
 			want = acked

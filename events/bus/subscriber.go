@@ -26,7 +26,7 @@ type Subscriber struct {
 	after           events.Position // where a subscription without a group begins
 	takes           func(e *events.Event) bool
 	caught          func()
-	bare            bool // its messages hold the event, and no form of it
+	bare            bool // for a Consumer: its messages hold the event, in no form, and are always answered
 	refused         func(e events.Event, pause time.Duration)
 	pause, pauseMax time.Duration
 
@@ -162,7 +162,7 @@ func (s *Subscriber) deliver(ctx context.Context, e events.Event, out chan<- *me
 		if !s.bare {
 			msg = toMessage(e)
 		}
-		switch offer(ctx, msg, out) {
+		switch offer(ctx, msg, out, s.bare) {
 		case acked:
 			return true
 		case unanswered:
@@ -189,8 +189,10 @@ const (
 )
 
 // offer hands out one message and waits for the answer. An acknowledgement that
-// came before the end of ctx counts, also where both are seen at once.
-func offer(ctx context.Context, msg *message.Message, out chan<- *message.Message) answer {
+// came before the end of ctx counts, also where both are seen at once. A handler
+// that is at work then is waited for: it always answers, and what it has handled
+// would come again.
+func offer(ctx context.Context, msg *message.Message, out chan<- *message.Message, handled bool) answer {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	msg.SetContext(ctx)
@@ -205,6 +207,14 @@ func offer(ctx context.Context, msg *message.Message, out chan<- *message.Messag
 	case <-msg.Nacked():
 		return nacked
 	case <-ctx.Done():
+	}
+	if handled {
+		select {
+		case <-msg.Acked():
+			return acked
+		case <-msg.Nacked():
+			return unanswered
+		}
 	}
 	select {
 	case <-msg.Acked():

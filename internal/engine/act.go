@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -144,62 +146,170 @@ func made(s *campaign.State, id string, reported definition.Point) definition.Po
 	return all
 }
 
-// act settles an act whose fate is unknown, or that a person carries out.
-func (r *Resolve) act(c Now, a *campaign.Act) ([]events.Payload, error) {
-	byHand := c.Definition.At(a.Resource).ByHand
-	if a.Command.Fate != campaign.Unknown && !(byHand && a.Open()) {
-		return nil, conflict(a.ID, "%s is %s: only an act whose fate is unknown can be resolved", a.ID, a.Command.Fate)
+// settledAct is a person's word on an act: how it ended for each of its experiments, by one row for all of
+// them or by several.
+type settledAct struct {
+	act    *campaign.Act
+	given  map[string]events.Given // by experiment; the status is never empty
+	reason string
+	voided events.Voided
+	row    int // the first that names it
+}
+
+// ofAct takes a row's word on an act for some of its experiments.
+func (c *settling) ofAct(a *campaign.Act, experiments []string, r *Resolve, row int) error {
+	if a.Command.Fate != campaign.Unknown && !c.byHand(a) {
+		return conflict(a.ID, "%s is %s: only an act whose fate is unknown can be resolved", a.ID, a.Command.Fate)
 	}
-	resolved := &events.ActResolved{Act: a.ID, Reason: r.Reason}
-	switch r.Resolution {
-	case events.ResolvedMeasured, events.ResolvedDone:
-		resolved.Status = events.ActDone
-		given, err := r.given(c, a)
-		if err != nil {
-			return nil, err
+	given, err := r.given(c.Now, a, experiments)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(c.acts, func(s *settledAct) bool { return s.act == a })
+	if i < 0 {
+		i = len(c.acts)
+		c.acts = append(c.acts, &settledAct{act: a, given: make(map[string]events.Given), row: row})
+	}
+	s := c.acts[i]
+	definition.Default(&s.reason, r.Reason)
+	definition.Default(&s.voided, r.Voided)
+	for _, g := range given {
+		if _, twice := s.given[g.Experiment]; twice {
+			return conflict(g.Experiment, "%s of %s is in two rows", g.Experiment, a.ID)
 		}
-		resolved.Gave = given
-	case events.ResolvedFailed:
-		resolved.Status = events.ActFailed
-	case events.ResolvedInfeasible:
-		resolved.Status = events.ActInfeasible
-	case events.ResolvedNotPerformed:
-		resolved.Status = events.ActDeferred
-	default:
-		return nil, notPossible("%q is not a resolution of an act: it is done, failed, infeasible or not-performed", r.Resolution)
+		s.given[g.Experiment] = g
+	}
+	return nil
+}
+
+// byHand reports whether a person carries an act out, and has not reported it yet.
+func (c *settling) byHand(a *campaign.Act) bool {
+	return a.Open() && c.Definition.At(a.Resource).ByHand
+}
+
+// settled returns the events for an act, with the order to call off a command that may still begin. A
+// person who carries acts out has just reported what they did.
+func (c *settling) settled(s *settledAct) ([]events.Payload, error) {
+	a := s.act
+	left := slices.DeleteFunc(slices.Clone(a.Experiments), func(id string) bool { _, said := s.given[id]; return said })
+	if len(left) > 0 {
+		return nil, notPossible("%s serves %s, too: say in the same request what became of that",
+			a.ID, events.ExperimentList(left)).About(a.ID)
+	}
+	resolved := &events.ActResolved{Act: a.ID, Status: s.given[a.Experiments[0]].Status, Reason: s.reason}
+	for _, id := range a.Experiments {
+		if s.given[id].Status != resolved.Status {
+			resolved.Status = events.ActDone // of some of them: each has its own outcome
+		}
+	}
+	for _, id := range a.Experiments {
+		g := s.given[id]
+		if resolved.Status != events.ActDone || g.Status == events.ActDone && g.Measurement == nil {
+			continue
+		}
+		if g.Status == events.ActDone {
+			g.Status = ""
+		}
+		resolved.Gave = append(resolved.Gave, g)
 	}
 	payloads := []events.Payload{resolved}
-	if !byHand && !a.Command.AtRest() {
-		payloads = append(payloads, (&Cancel{Voided: r.Voided, Reason: r.Reason}).order(c.Order(a.ID), ""))
+	if !c.Definition.At(a.Resource).ByHand && !a.Command.AtRest() {
+		payloads = append(payloads, (&Cancel{Voided: s.voided, Reason: s.reason}).order(c.Order(a.ID), ""))
 	}
 	return payloads, nil
 }
 
-// given are the results of an act by a person's word: where its stage gives quantities, for one
-// experiment.
-func (r *Resolve) given(c Now, a *campaign.Act) ([]events.Given, error) {
-	stage := c.Batch(a.Batch).Stage(a.Stage)
-	if len(stage.Gives) == 0 {
-		if r.hasResult() {
-			return nil, notPossible("%s measures nothing: it has no value", stage.Name).About(a.ID)
+// statusOf is the outcome of an act by a person's resolution.
+var statusOf = map[events.Resolution]events.ActStatus{
+	events.ResolvedMeasured:     events.ActDone,
+	events.ResolvedDone:         events.ActDone,
+	events.ResolvedFailed:       events.ActFailed,
+	events.ResolvedInfeasible:   events.ActInfeasible,
+	events.ResolvedNotPerformed: events.ActDeferred,
+}
+
+// given are the results of an act for some of its experiments, by a person's word. Where its stage gives
+// quantities, an experiment for which it is done has values of its own.
+func (r *Resolve) given(c Now, a *campaign.Act, experiments []string) (all []events.Given, err error) {
+	stage, status := c.Batch(a.Batch).Stage(a.Stage), statusOf[r.Resolution]
+	measures := status == events.ActDone && len(stage.Gives) > 0
+	switch {
+	case status == "":
+		return nil, notPossible("%q is not a resolution of an act: it is done, failed, infeasible or not-performed", r.Resolution)
+	case r.Repeat:
+		return nil, notPossible("%s is tried again as often as its stage says: leave repeat out", a.ID).About(a.ID)
+	case r.hasResult() && status == events.ActDone && !measures:
+		return nil, notPossible("%s measures nothing: it has no value", stage.Name).About(a.ID)
+	case r.hasResult() && !measures:
+		return nil, notPossible("%s was %s: it has no value", a.ID, r.Resolution).About(a.ID)
+	case measures && len(experiments) > 1:
+		return nil, notPossible("%s measured %s, which have values each: give them in a table, "+
+			"or say that it failed, or was not performed", a.ID, events.ExperimentList(experiments)).About(a.ID)
+	}
+	if measures && !r.hasResult() {
+		return nil, notPossible("%s measures %s: it is not done without a value", stage.Name, strings.Join(stage.Gives, ", ")).
+			About(a.ID).With(problem.Remedy{
+			Text: "give its value", Action: problem.Complete, Ways: []string{problem.WayValue},
+		})
+	}
+	if err := named(c.State, r.Quantities, r.Further); err != nil {
+		return nil, err
+	}
+	for _, id := range experiments {
+		given := events.Given{Experiment: id, Status: status}
+		switch {
+		case measures:
+			given.Measurement, err = r.measurementBy(c, stage, id)
+		case status == events.ActDone && r.Actual != nil && len(experiments) == 1:
+			given.Measurement = &events.Measurement{Actual: made(c.State, id, r.Actual)}
 		}
-		return nil, nil
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, given)
 	}
-	if len(a.Experiments) > 1 {
-		return nil, notPossible("%s serves %s, which have values each: say that it failed, or measure again",
-			a.ID, events.ExperimentList(a.Experiments)).About(a.ID)
+	return all, nil
+}
+
+// measurementBy is a person's measurement for an experiment by a stage: of the quantities that it gives.
+func (r *Resolve) measurementBy(c Now, stage *definition.Stage, experiment string) (*events.Measurement, error) {
+	state := *c.State
+	state.Definition = c.Definition.Giving(stage.Gives)
+	c.State = &state
+	return measurement(c, reported{
+		requested: c.Experiment(experiment).Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
+		quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
+	})
+}
+
+// actsOf are the acts of a procedure whose outcome a person can say for given experiments, with their
+// share of them; none where the experiments are in no procedure.
+func (c *settling) actsOf(list []*campaign.Experiment) (acts []*campaign.Act, shares map[*campaign.Act][]string, err error) {
+	shares = make(map[*campaign.Act][]string)
+	for _, x := range list {
+		b := c.Batch(x.Batch)
+		if b == nil {
+			return nil, nil, nil
+		}
+		var of *campaign.Act
+		for a := range c.ActsOf(b) {
+			if !a.Serves(x.ID) || a.Command.Fate != campaign.Unknown && !c.byHand(a) {
+				continue
+			}
+			if of != nil {
+				return nil, nil, conflict(x.ID, "%s is in %s and %s: resolve these", x.ID, of.ID, a.ID)
+			}
+			of = a
+		}
+		if of == nil {
+			return nil, nil, conflict(x.ID, "no act for %s has an unknown fate: there is nothing to resolve", x.ID)
+		}
+		if shares[of] == nil {
+			acts = append(acts, of)
+		}
+		shares[of] = append(shares[of], x.ID)
 	}
-	values := slices.Concat(r.Quantities, r.Further)
-	if r.Value != nil {
-		sought := c.Definition.Sought()
-		values = append(values, definition.Quantity{Name: sought.Name, Value: *r.Value, Unit: sought.Unit, SD: r.SD})
-	}
-	reported := events.Measurement{Actual: r.Actual, Further: values, Missing: r.Missing}
-	given := admittedBy(c.State, stage, a.Experiments[0], &reported, instruments.Description{Identity: ""})
-	if given.Status != "" {
-		return nil, notPossible("%s", given.Cause).About(a.ID)
-	}
-	return []events.Given{given}, nil
+	return acts, shares, nil
 }
 
 // scrap takes a batch out of the procedure: its open experiments have failed, and its places are free.

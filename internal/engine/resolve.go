@@ -14,7 +14,7 @@ import (
 // Resolve settles an experiment whose fate is unknown, or several in one way:
 // all of them or none.
 type Resolve struct {
-	Experiment string            `json:"experiment" doc:"The experiment, or several with the same fate, all or none: e1-e24, or e1,e3-e5; an act of a procedure, a12, or a batch that is given up, b3."`
+	Experiment string            `json:"experiment" doc:"The experiment, or several with the same fate, all or none: e1-e24, or e1,e3-e5; an act of a procedure, a12, or a batch that is given up, b3. An experiment in a procedure stands for the act that serves it and whose fate is unknown: then the same request has rows for all experiments of the act."`
 	Resolution events.Resolution `json:"resolution" enum:"measured,failed,infeasible,not-performed,done" doc:"What became of it; an act is done."`
 	// Value, SD, Actual and Further are of the measurement.
 	Value   *float64              `json:"value,omitempty" doc:"The result, where it was measured."`
@@ -121,12 +121,6 @@ func (r *Resolve) hasResult() bool {
 
 // record is [resolves.record] of one row.
 func (r *Resolve) record(c Now, by *Request) ([]events.Payload, error) {
-	if a := c.Act(r.Experiment); a != nil {
-		return r.act(c, a)
-	}
-	if b := c.Batch(r.Experiment); b != nil {
-		return r.scrap(c, b)
-	}
 	return resolves{*r}.record(c, by)
 }
 
@@ -135,9 +129,17 @@ func (r *Resolve) record(c Now, by *Request) ([]events.Payload, error) {
 // recorded in one batch, or nothing; the faults of several rows are a [problem.RowFaults].
 func (all resolves) record(c Now, _ *Request) ([]events.Payload, error) {
 	var faults problem.RowFaults
-	settling := settling{Now: c, rows: make(map[string]int)}
+	settling := settling{Now: c, all: all, rows: make(map[string]int)}
 	for i := range all {
 		faults.Add(i, settling.row(&all[i], i+1))
+	}
+	for _, s := range settling.acts {
+		if faults != nil {
+			break // what is missing of an act may be in a row with a fault
+		}
+		payloads, err := settling.settled(s)
+		faults.Add(s.row-1, err)
+		settling.payloads = append(settling.payloads, payloads...)
 	}
 	if faults != nil && len(all) == 1 {
 		return nil, faults[0].Err
@@ -148,16 +150,41 @@ func (all resolves) record(c Now, _ *Request) ([]events.Payload, error) {
 // settling collects the events row by row.
 type settling struct {
 	Now
+	all      resolves
 	payloads []events.Payload
 	rows     map[string]int // by experiment
+	acts     []*settledAct  // in the order in which rows name them
 	repeated int            // how many experiments were requested again
 }
 
-// row settles the experiments of one row, all in one way.
+// row settles the experiments of one row, all in one way, or an act, or a batch.
 func (c *settling) row(r *Resolve, row int) error {
+	if a := c.Act(r.Experiment); a != nil {
+		return c.ofAct(a, a.Experiments, r, row)
+	}
+	if b := c.Batch(r.Experiment); b != nil {
+		if len(c.all) > 1 {
+			return notPossible("a batch is given up by itself: leave the other rows out").About(b.ID)
+		}
+		payloads, err := r.scrap(c.Now, b)
+		c.payloads = append(c.payloads, payloads...)
+		return err
+	}
 	list, err := listed(c.State, r.Experiment)
 	if err != nil {
 		return err
+	}
+	acts, shares, err := c.actsOf(list)
+	if err != nil {
+		return err
+	}
+	for _, a := range acts {
+		if err := c.ofAct(a, shares[a], r, row); err != nil {
+			return err
+		}
+	}
+	if acts != nil {
+		return nil
 	}
 	if len(list) > 1 && (r.hasResult() || r.Actual != nil || r.Resolution == events.ResolvedMeasured) {
 		return notPossible("%s have a result each: settle what was measured one by one", r.Experiment)

@@ -79,9 +79,12 @@ func (f *measuredFlags) reasons() (missing []events.Missing, err error) {
 	return missing, nil
 }
 
-// madeOf is made for one experiment, from the composition that was asked for; nil for several
-// experiments.
+// madeOf is made for one experiment, or an act for one, from the composition that was asked for; nil
+// for several experiments.
 func (f *measuredFlags) madeOf(s *campaign.State, id string) (definition.Point, error) {
+	if a := s.Act(id); a != nil && len(a.Experiments) == 1 {
+		id = a.Experiments[0]
+	}
 	x := s.Experiment(id)
 	switch {
 	case x != nil:

@@ -259,14 +259,20 @@ func (p *plain) Prompt(ctx context.Context, f console.Form) (string, error) {
 	if !errors.Is(err, console.ErrClosed) {
 		return line, err
 	}
-	// The keys of questions are q1, q2, …; other forms ask for the value of an
-	// experiment.
-	if strings.HasPrefix(f.Key, "q") {
+	// The keys of questions are q1, q2, …, those of acts a1, a2, …; other forms ask for the
+	// value of an experiment.
+	switch {
+	case strings.HasPrefix(f.Key, "q"):
 		p.mu.Lock()
 		p.silent = append(p.silent, f.Key)
 		p.tellSilent()
 		p.mu.Unlock()
-	} else {
+	case events.ActNumber(f.Key) > 0:
+		word := problem.Remedy{Action: problem.Resolve, Subject: f.Key, Ways: []string{
+			string(events.ResolvedDone), string(events.ResolvedFailed), string(events.ResolvedNotPerformed),
+		}}
+		p.remark(elsewhere(f.Key, commandFor(word)))
+	default:
 		value := problem.Remedy{Action: problem.Tell, Subject: f.Key}
 		p.remark(elsewhere(f.Key, commandFor(value)))
 	}

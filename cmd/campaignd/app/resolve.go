@@ -19,7 +19,7 @@ import (
 // the engine checks the rest.
 var resolveCommand = command{
 	name: "resolve",
-	args: cobra.RangeArgs(0, 3),
+	args: cobra.ArbitraryArgs,
 	new: func(flags *pflag.FlagSet) runner {
 		var f measuredFlags
 		var r engine.Resolve
@@ -34,19 +34,19 @@ var resolveCommand = command{
 			switch {
 			case from != "" && f.any():
 				return badInput("with --from, the table has the values: leave --value and the like out")
+			case from != "" && len(args) > 3:
+				return badInput("with --from, one word is for all that the table leaves alone")
 			case from == "" && len(args) < 2:
 				return badInput("name the experiments and their fate, or --from TABLE.csv")
+			case f.any() && len(args) > 3:
+				return badInput("the values are of one experiment: give those of several in a table, --from TABLE.csv")
 			}
 			r.Anyway = f.anyway
 			if from != "" {
 				return resolveFrom(c, args, from, r)
 			}
-			t, args, err := c.targetAndArgs(args, 2)
+			t, args, err := c.targetAndArgs(args, len(args)/2*2)
 			if err != nil {
-				return err
-			}
-			r.Experiment = args[0]
-			if r.Resolution, err = resolutionOf(args[1]); err != nil {
 				return err
 			}
 			if err := f.parse(&r.Value, &r.SD, &r.Quantities, &r.Further); err != nil {
@@ -55,21 +55,43 @@ var resolveCommand = command{
 			if r.Missing, err = f.reasons(); err != nil {
 				return err
 			}
+			rows, err := resolutionsOf(args, r)
+			if err != nil {
+				return err
+			}
 			return c.requestWith(c.ctx, t, func(s *campaign.State) (engine.Request, error) {
-				err := knownSubject(s, r.Experiment)
-				if err == nil {
-					r.Actual, err = f.madeOf(s, r.Experiment)
+				for i, row := range rows {
+					if err := knownSubject(s, row.Experiment); err != nil {
+						return engine.Request{}, err
+					}
+					made, err := f.madeOf(s, row.Experiment)
+					if err != nil {
+						return engine.Request{}, err
+					}
+					rows[i].Actual = made
 				}
-				return engine.Request{Resolve: &r}, err
+				return engine.Request{Resolves: rows}, nil
 			})
 		}
 	},
 }
 
+// resolutionsOf reads experiments, acts or batches, each with its fate. What else is said is said of all.
+func resolutionsOf(args []string, r engine.Resolve) (rows []engine.Resolve, err error) {
+	for named := range slices.Chunk(args, 2) {
+		r.Experiment = named[0]
+		if r.Resolution, err = resolutionOf(named[1]); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
 func resolutionOf(text string) (events.Resolution, error) {
 	resolution := events.Resolution(text)
 	if !slices.Contains(outcomes, resolution) && resolution != events.ResolvedDone {
-		return "", badInput("%q is not a resolution: say measured, failed, infeasible or not-performed", text)
+		return "", badInput("%q is not a resolution: say measured, failed, infeasible or not-performed; of an act, done", text)
 	}
 	return resolution, nil
 }
@@ -102,7 +124,7 @@ func resolveFrom(c *call, args []string, path string, rest engine.Resolve) error
 			return engine.Request{}, err
 		}
 		if rest.Experiment != "" {
-			if err := known(core.State(), rest.Experiment); err != nil {
+			if err := knownSubject(core.State(), rest.Experiment); err != nil {
 				return engine.Request{}, err
 			}
 		}

@@ -72,12 +72,14 @@ func checkActEnded(a *auditor, in *identified, p *events.ActEnded) {
 	if (p.Status == events.ActDone) != (p.Cause == "") || p.Status != events.ActDone && p.Gave != nil {
 		a.mismatch(p.Act, "it is %s, with the cause %q, and gave %d results", p.Status, p.Cause, len(p.Gave))
 	}
-	checkGave(a, act, p.Status, p.Gave)
+	checkGave(a, act, p.Status, p.Gave, events.ActFailed, events.ActInfeasible)
 }
 
 // checkGave checks what an act is said to have given: by a stage that measures, its quantities, and by
-// any other nothing but the composition.
-func checkGave(a *auditor, act *campaign.Act, status events.ActStatus, gave []events.Given) {
+// any other nothing but the composition. otherwise are the outcomes of an experiment for which it is not done.
+func checkGave(
+	a *auditor, act *campaign.Act, status events.ActStatus, gave []events.Given, otherwise ...events.ActStatus,
+) {
 	switch status {
 	case events.ActDone, events.ActFailed, events.ActInfeasible, events.ActDeferred, events.ActCancelled:
 	default:
@@ -88,7 +90,7 @@ func checkGave(a *auditor, act *campaign.Act, status events.ActStatus, gave []ev
 	for _, g := range gave {
 		switch {
 		case g.Status == "" && g.Cause != "", g.Status != "" && g.Measurement != nil,
-			g.Status != "" && g.Status != events.ActFailed && g.Status != events.ActInfeasible,
+			g.Status != "" && !slices.Contains(otherwise, g.Status),
 			g.Status == "" && g.Measurement == nil:
 			a.mismatch(act.ID, "for %s it says %q, with the cause %q", g.Experiment, g.Status, g.Cause)
 		case g.Measurement == nil:
@@ -132,7 +134,7 @@ func checkActResolved(a *auditor, in *identified, p *events.ActResolved) {
 	if act.Command.Fate != campaign.Unknown && !byHand {
 		a.mismatch(p.Act, "a person says what became of it, and its instrument was at work on it")
 	}
-	checkGave(a, act, p.Status, p.Gave)
+	checkGave(a, act, p.Status, p.Gave, events.ActFailed, events.ActInfeasible, events.ActDeferred)
 	if !byHand && !act.Command.AtRest() {
 		a.batch.owed = append(a.batch.owed, p.Act)
 	}

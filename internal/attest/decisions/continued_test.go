@@ -144,6 +144,11 @@ policy: cobol
 		wentOn(t, "0.4.0/calledoff", 5, engine.Request{Abort: &engine.Abort{Stop: true, Reason: "fire"}}),
 		wentOn(t, "0.4.0/label", 28, // for a simulated expert
 			engine.Request{Answer: &engine.Answer{Question: "q11", Reply: humans.Reply{Answer: events.Answer{Label: events.LabelAccept}}}}),
+		wentOn(t, "0.4.0/procedure", 56, engine.Request{Resolves: []engine.Resolve{
+			{Experiment: "e4", Resolution: events.ResolvedDone, Reason: "it stood in the oven"},
+			{Experiment: "e5", Resolution: events.ResolvedNotPerformed},
+			{Experiment: "e6", Resolution: events.ResolvedInfeasible},
+		}}),
 		heard(t),
 		heardAgain(t),
 		takenUp(t),

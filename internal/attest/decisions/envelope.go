@@ -182,7 +182,8 @@ var members = map[events.Kind]func(*batch, *identified) bool{
 	events.KindExperimentFailed:     joinsResult,
 	events.KindExperimentInfeasible: joinsResult,
 	events.KindExperimentDeferred:   joinsResult,
-	events.KindExperimentResolved:   member(joinsResolved),
+	events.KindExperimentResolved:   joinsResolved,
+	events.KindActResolved:          joinsResolved,
 	events.KindExperimentCorrected:  joinsNotPerformed,
 	events.KindExperimentCancelled:  joinsNotPerformed,
 	events.KindBatchEnded:           joinsResult,
@@ -265,10 +266,9 @@ func joinsRequested(b *batch, in *identified, p *events.ExperimentRequested) boo
 	return (p.Origin == events.OriginImport || p.Origin == events.OriginPerson) && joinsResult(b, in)
 }
 
-// joinsResolved: a person resolves several experiments.
-func joinsResolved(b *batch, in *identified, _ *events.ExperimentResolved) bool {
-	_, ok := b.opening.(*events.ExperimentResolved)
-	return ok && in.event.Actor == b.first.Actor
+// joinsResolved: a person resolves several experiments, or several acts.
+func joinsResolved(b *batch, in *identified) bool {
+	return events.KindOf(b.opening) == events.KindOf(in.payload) && in.event.Actor == b.first.Actor
 }
 
 // joinsNotPerformed: a person declares several experiments as not performed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -243,6 +244,70 @@ func TestProcedure(t *testing.T) {
 		}
 	}
 	audited(t, log, s.Name)
+}
+
+// Law: what became of an act for several experiments a person says of each of them, of all in one request.
+// What was not performed comes again, for these alone.
+func TestActIsResolvedForEachExperiment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		def := plated(func(def *definition.Campaign) {
+			def.Budget.Experiments = 3
+			def.Procedure[3].Together = true
+		})
+		log, used := memlog.New(), newStations()
+		used["meter"].says["a5"] = instruments.Outcome{Status: instruments.Done, Gave: []events.Given{
+			{Experiment: "e3", Measurement: &events.Measurement{
+				Quantities: []definition.Quantity{{Name: "y", Value: 2.5, Unit: "mS"}},
+			}},
+		}}
+		first := used.attend(t, log, def)
+		time.Sleep(2*time.Hour + 35*time.Minute) // the plate is being measured
+		first.end()
+		<-first.over
+		second := used.attend(t, log, def)
+		ask := func(rows ...engine.Resolve) error {
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			return second.ask(t, engine.Request{Resolves: rows})
+		}
+		read := engine.Resolve{Experiment: "e1", Resolution: events.ResolvedMeasured, Value: ptr(3.5), Reason: "the display"}
+		wrong := engine.Resolve{Experiment: "e2", Resolution: events.ResolvedInfeasible}
+		for says, rows := range map[string][]engine.Resolve{
+			"a4 serves e2, e3, too":    {read},
+			"e1 of a4 is in two":       {read, {Experiment: "a4", Resolution: events.ResolvedFailed}},
+			"have values each":         {{Experiment: "a4", Resolution: events.ResolvedDone}},
+			"it has no value":          {{Experiment: "a4", Resolution: events.ResolvedFailed, Value: ptr(1.0)}},
+			"leave repeat out":         {{Experiment: "a4", Resolution: events.ResolvedFailed, Repeat: true}},
+			"not done without a value": {{Experiment: "e1", Resolution: events.ResolvedDone}, wrong},
+			"given up by itself":       {read, {Experiment: "b1", Resolution: events.ResolvedFailed}},
+			"is not a resolution of":   {{Experiment: "a4", Resolution: "lost"}},
+		} {
+			if err := ask(rows...); err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s: %v", says, err)
+			}
+		}
+		must.Do(t, ask(read, wrong, engine.Resolve{Experiment: "e3", Resolution: events.ResolvedNotPerformed}))
+		must.Do(t, <-second.over)
+		s := platesState(t, log)
+		want := []string{
+			"a1 dose e1-e3 done", "a2 load e1-e3 done", "a3 unload e1-e3 done",
+			"a4 measure e1-e3 done", "a5 measure e3 done", "a6 clean e1-e3 done",
+		}
+		if got := acts(s); !slices.Equal(got, want) {
+			t.Errorf("the acts are %v", got)
+		}
+		for id, status := range map[string]campaign.ExperimentStatus{
+			"e1": campaign.Measured, "e2": campaign.Infeasible, "e3": campaign.Measured,
+		} {
+			if x := s.Experiment(id); x.Status != status {
+				t.Errorf("%s is %s, want %s", id, x.Status, status)
+			}
+		}
+		if v := s.Experiment("e1").Measurement.Quantities[0].Value; v != 3.5 {
+			t.Errorf("e1 has the value %g, and a person read 3.5", v)
+		}
+		audited(t, log, s.Name)
+	})
 }
 
 // lastOf is the last act of a stage of a batch.

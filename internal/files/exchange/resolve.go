@@ -32,6 +32,7 @@ const (
 // resolutions are the possible outcomes.
 var resolutions = []events.Resolution{
 	events.ResolvedMeasured, events.ResolvedFailed, events.ResolvedInfeasible, events.ResolvedNotPerformed,
+	events.ResolvedDone,
 }
 
 // Resolving reads the fates of experiments from a table.
@@ -117,7 +118,7 @@ func (r *Resolving) row(row Row) (*engine.Resolve, Faults) {
 		how = events.ResolvedMeasured
 	case !slices.Contains(resolutions, how):
 		return nil, Faults{s.fault(row, said, fmt.Errorf(
-			"%q is not what can become of an experiment: write measured, failed, infeasible or not-performed, or leave it empty",
+			"%q is not what can become of an experiment: write measured, failed, infeasible or not-performed, or leave it empty; of an act, done",
 			said.text))}
 	}
 	one := &engine.Resolve{
@@ -168,7 +169,11 @@ func (r *Resolving) rest(settled []engine.Resolve) (*engine.Resolve, error) {
 	if r.Rest.Experiment == "" {
 		return nil, nil
 	}
-	ids, err := events.ParseExperimentList(r.Rest.Experiment, len(r.Core.State().Experiments))
+	state := r.Core.State()
+	ids, err := events.ParseExperimentList(r.Rest.Experiment, len(state.Experiments))
+	if a := state.Act(r.Rest.Experiment); a != nil {
+		ids, err = slices.Clone(a.Experiments), nil
+	}
 	if err != nil {
 		return nil, problem.New(problem.Invalid, "%w", err)
 	}

@@ -231,6 +231,10 @@ var exempt = map[string]string{
 
 // unamendable are the parts of a definition that no amendment changes, and why.
 var unamendable = map[string]string{
+	"batch":       "experiments of these campaigns go through no procedure: it is of one",
+	"instruments": "experiments of these campaigns go through no procedure, and stay so",
+	"places":      "experiments of these campaigns go through no procedure: they are of one",
+	"procedure":   "experiments of these campaigns go through no procedure, and stay so",
 	"candidates":  "the compositions belong to the campaign",
 	"constraints": "what was suggested satisfies them",
 	"fidelity":    "the model of what was measured is one of it",

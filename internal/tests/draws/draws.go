@@ -43,6 +43,13 @@ func init() {
 // is the same in each run.
 func Whole() bool { return os.Getenv("CAMPAIGND_DRAWS") != "" }
 
+// Turn reports whether it is the turn of the n-th case of a test that is long even for a run through
+// all cases: each run has another share of them, by its seed.
+func Turn(n, runs int) bool {
+	seed, err := strconv.Atoi(os.Getenv("CAMPAIGND_DRAWS"))
+	return err != nil || (n+seed)%runs == 0
+}
+
 // Waiting has so many of a package's parallel tests run at a time, for those that mostly wait: the
 // first number in a plain run, and the second where CAMPAIGND_DRAWS is set, if to nothing. `.ci/run`
 // has many packages wait beside each other, and tests of instruments there, eight at a time, found
