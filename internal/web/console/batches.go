@@ -2,12 +2,18 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/exchange"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -23,11 +29,19 @@ type openAct struct {
 	Chosen  bool
 }
 
-// batchesPart is the table of batches, and the acts that the form below it settles.
+// batchesPart is the table of batches, and the acts that the form below it settles, with the quantities
+// that one of them measures.
 type batchesPart struct {
 	view.BatchTable
 	Settled []openAct
+	Gives   []givenField
 }
+
+// givenField is the field for a quantity that an act gives.
+type givenField struct{ Field, Name, Unit, Value string }
+
+// prefixGave begins the names of these fields.
+const prefixGave = "gave."
 
 // batchesOf fills in the table. The act that is settled first is the one that was typed, else that of
 // the address.
@@ -45,7 +59,25 @@ func (p *campaignPage) batchesOf(r *http.Request, core *engine.Core, s *view.Cam
 		}
 		text := fmt.Sprintf("%s, %s of %s at %s", a.ID, a.Stage, view.ActOf(a.Batch, a.Experiments), a.Resource)
 		p.Batches.Settled = append(p.Batches.Settled, openAct{a, text, unknown, a.ID == chosen})
+		for _, q := range measuredBy(s.Definition, core.State().Batch(a.Batch).Stage(a.Stage)) {
+			field := givenField{prefixGave + q.Name, q.Name, q.Unit, p.Typed("resolve", prefixGave+q.Name)}
+			if !slices.Contains(p.Batches.Gives, field) {
+				p.Batches.Gives = append(p.Batches.Gives, field)
+			}
+		}
 	}
+}
+
+// measuredBy are the quantities that a stage gives, without values.
+func measuredBy(def *definition.Campaign, stage *definition.Stage) (all []definition.Quantity) {
+	for _, name := range stage.Gives {
+		q := definition.Quantity{Name: name, Unit: def.Sought().Unit}
+		if declared := def.Quantity(name); declared != nil {
+			q.Unit = declared.Unit
+		}
+		all = append(all, q)
+	}
+	return all
 }
 
 // actsNeed lists the acts for which a person is needed.
@@ -85,13 +117,32 @@ func showSubject(v *visit) error {
 	return showExperiment(v)
 }
 
-// settledAct reads the form that settles an act. Values are given by the command line, or the API.
-func settledAct(r *http.Request, id string) (engine.Request, error) {
-	if text(r, "resolution") == "" {
-		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
-	}
-	return engine.Request{Resolve: &engine.Resolve{
+// settledAct reads the form that settles an act. Values without a choice mean that it is done. Those of
+// several experiments are given in a table, by the command line or the API.
+func settledAct(r *http.Request, of *lab.Campaign, id string) (engine.Request, error) {
+	word := engine.Resolve{
 		Experiment: id, Resolution: events.Resolution(text(r, "resolution")), Reason: text(r, "reason"),
 		Voided: events.Voided(text(r, "voided")),
-	}}, nil
+	}
+	def := definitionOf(of)
+	for _, field := range slices.Sorted(maps.Keys(r.PostForm)) {
+		name, ok := strings.CutPrefix(field, prefixGave)
+		if !ok || text(r, field) == "" {
+			continue
+		}
+		value, err := exchange.Number(name, text(r, field))
+		switch {
+		case err != nil:
+			return engine.Request{}, err
+		case def.Several():
+			word.Quantities = append(word.Quantities, definition.Quantity{Name: name, Value: value})
+		default:
+			word.Value = &value
+		}
+		definition.Default(&word.Resolution, events.ResolvedDone)
+	}
+	if word.Resolution == "" {
+		return engine.Request{}, problem.New(problem.Invalid, "choose what became of %s", id).About(id)
+	}
+	return engine.Request{Resolve: &word}, nil
 }

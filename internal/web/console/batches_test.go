@@ -51,3 +51,40 @@ procedure:
 		t.Errorf("the table does not say that it failed: %s", page)
 	}
 }
+
+// Law: what an act by hand measured is typed into the form that settles it, and enters the campaign.
+func TestActByHandIsMeasured(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: bench" + space + `initial: {experiments: 1}
+budget: {experiments: 1}
+instruments: {meter: manual}
+procedure:
+  stir: {on: meter}
+  measure: {on: meter, after: stir, gives: [flow]}
+`)
+	open := func(act string) {
+		s.until(c, act+" is open", func(st *campaign.State) bool {
+			a := st.Act(act)
+			return a != nil && a.Open() && a.Command.Fate == campaign.Begun
+		})
+	}
+	open("a1")
+	if _, page := s.get("/campaigns/bench?tab=batches&act=a1"); strings.Contains(page, `name="gave.`) {
+		t.Error("the form asks for a value, and nothing is measured")
+	}
+	s.sent("/campaigns/bench/resolve?tab=batches", url.Values{"experiment": {"a1"}, "resolution": {"done"}})
+	open("a2")
+	if _, page := s.get("/campaigns/bench?tab=batches&act=a2"); !strings.Contains(page, `name="gave.flow"`) {
+		t.Error("the form does not ask for the value")
+	}
+	for says, form := range map[string]url.Values{
+		"done without a value": {"experiment": {"a2"}, "resolution": {"done"}},
+		"is not a number":      {"experiment": {"a2"}, "gave.flow": {"much"}},
+	} {
+		if status, _, page := s.post("/campaigns/bench/resolve?tab=batches", form); status/100 == 3 || !strings.Contains(page, says) {
+			t.Errorf("%v: %d, and not %q", form, status, says)
+		}
+	}
+	s.sent("/campaigns/bench/resolve?tab=batches", url.Values{"experiment": {"a2"}, "gave.flow": {"3.5"}})
+	s.until(c, "is measured", func(st *campaign.State) bool { return st.Experiment("e1").Status == campaign.Measured })
+}

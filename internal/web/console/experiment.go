@@ -265,7 +265,7 @@ func experimentOf(of *lab.Campaign, id string) (x campaign.Experiment, err error
 func resolution(r *http.Request, of *lab.Campaign) (engine.Request, error) {
 	id := text(r, "experiment")
 	if events.ActNumber(id) > 0 {
-		return settledAct(r, id)
+		return settledAct(r, of, id)
 	}
 	x, err := experimentOf(of, id)
 	if err != nil {

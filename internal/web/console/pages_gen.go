@@ -2331,7 +2331,31 @@ func htmlCampaignBatchespart(w *bytes.Buffer, dot *campaignPage) {
 		if dot.Typed("resolve", "resolution") == "done" {
 			w.WriteString(" checked")
 		}
-		w.WriteString(`> It is done <span class="hint">with what it gave, where it measures: by the command resolve</span></label>
+		w.WriteString("> It is done")
+		if len(dot.Batches.Gives) > 0 {
+			w.WriteString("; where it measures, with the value:")
+		}
+		w.WriteString(`</label>
+`)
+		for i11, q12 := range dot.Batches.Gives {
+			w.WriteString(`<div class="field"><label for="settle-gave`)
+			w.WriteString(strconv.Itoa(i11))
+			w.WriteString(`">`)
+			markup.Escape(w, q12.Name)
+			if dot13 := q12.Unit; dot13 != "" {
+				w.WriteString(` <span class="u">`)
+				markup.Escape(w, dot13)
+				w.WriteString("</span>")
+			}
+			w.WriteString(`</label><input id="settle-gave`)
+			w.WriteString(strconv.Itoa(i11))
+			w.WriteString(`" name="`)
+			markup.Escape(w, q12.Field)
+			w.WriteString(`" inputmode="decimal" autocomplete="off" data-means="resolution" value="`)
+			markup.Escape(w, q12.Value)
+			w.WriteString(`"></div>`)
+		}
+		w.WriteString(`
 <label class="check"><input type="radio" name="resolution" value="failed"`)
 		if dot.Typed("resolve", "resolution") == "failed" {
 			w.WriteString(" checked")
