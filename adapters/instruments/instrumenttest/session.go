@@ -209,8 +209,13 @@ func (s *Session) newCommand(point definition.Point) instruments.Command {
 	id := s.env.Prefix + "/" + e
 	drawn := s.draw(point)
 	s.issued[id] = &fate{drawn: drawn}
-	return instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point,
+	cmd := instruments.Command{ID: id, Campaign: s.env.Prefix, Experiment: e, Parameters: point,
 		Replicate: 1, Drawn: drawn}
+	if stages := s.env.Definition.Procedure; len(stages) > 0 {
+		cmd.Act, cmd.Batch, cmd.Stage = fmt.Sprintf("a%d", s.lastID), "b1", stages[0].Name
+		cmd.Gives = stages[0].Gives
+	}
+	return cmd
 }
 
 // call calls a method with at most the patience of the suite, and does not wait
@@ -340,7 +345,25 @@ func (s *Session) await(ctx context.Context, cmd instruments.Command) (instrumen
 		s.mu.Unlock()
 		err = fmt.Errorf("there was no outcome within %v: %w", s.env.Patience, err)
 	}
-	return o, err
+	return asMeasured(cmd, o), err
+}
+
+// asMeasured is the outcome of an act for one experiment in the form of that of an experiment: what it does
+// not say of the composition is as it was asked for.
+func asMeasured(cmd instruments.Command, o instruments.Outcome) instruments.Outcome {
+	if cmd.Act == "" || cmd.Experiments != nil {
+		return o
+	}
+	if given := events.Of(o.Gave, cmd.Experiment); o.Status == instruments.Done && given.Measurement != nil {
+		o.Status, o.Measurement, o.Gave = instruments.Measured, given.Measurement, nil
+	}
+	if o.Measurement != nil {
+		m := *o.Measurement
+		m.Actual = maps.Clone(cmd.Parameters)
+		maps.Copy(m.Actual, o.Measurement.Actual)
+		o.Measurement = &m
+	}
+	return o
 }
 
 // cancel calls a command off.

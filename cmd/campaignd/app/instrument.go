@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +39,7 @@ type checking struct {
 	*call
 	at               []string
 	acts             string
+	instrument       string
 	allowReal        bool
 	allowOutOfLimits bool
 	allowUnjudged    bool
@@ -59,6 +62,7 @@ var instrumentCheckCommand = command{
 		var o checking
 		flags.BoolVar(&o.allowReal, "allow-real", false,
 			"run experiments on an instrument that is not simulated, and kill its program in the middle of some")
+		flags.StringVar(&o.instrument, "instrument", "", "the `name` of the instrument, where the file has several")
 		flags.BoolVar(&o.noKill, "no-kill", false, "do not kill the program of such an instrument")
 		flags.StringArrayVar(&o.at, "at", nil,
 			"measure at this `composition` (lipf6=1,dmc=0.5); may be given more than once")
@@ -158,6 +162,9 @@ func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 		)
 	}
 	def, err := a.listCandidates(a.ctx, t, t.file.Definition)
+	if err == nil {
+		def, err = a.checked(def)
+	}
 	if err != nil {
 		return instrumenttest.Env{}, err
 	}
@@ -227,6 +234,32 @@ func (a *checking) checkEnv(t target) (instrumenttest.Env, error) {
 		Readings:         a.readings,
 		Patience:         a.patience,
 	}, nil
+}
+
+// checked is the definition as the instrument that is checked knows it. Of several one is named. The suite
+// measures, experiment by experiment.
+func (a *checking) checked(def definition.Campaign) (definition.Campaign, error) {
+	resources := def.Resources()
+	name := a.instrument
+	if len(resources) == 1 {
+		definition.Default(&name, resources[0])
+	}
+	if !slices.Contains(resources, name) {
+		if len(def.Instruments) == 0 {
+			return def, badInput("--instrument %s: the file has one instrument, without a name", name)
+		}
+		return def, badInput("name one of the file's instruments with --instrument: %s", strings.Join(resources, ", "))
+	}
+	own := *def.For(name)
+	switch {
+	case len(def.Instruments) > 0 && own.Together() != nil:
+		return own, badInput("%s carries out %s for a batch together, and the check goes experiment by experiment: "+
+			"check its program with a campaign file of its own", name, own.Together().Name)
+	case own.Objective.Name == "" && len(own.Quantities) == 0:
+		return own, badInput("%s measures nothing, and the check goes by what is measured: "+
+			"check its program with a campaign file of its own", name)
+	}
+	return own, nil
 }
 
 // lockForCheck takes the device for a check that moves it, so that no campaign uses it meanwhile.

@@ -31,7 +31,7 @@ func TestShared(t *testing.T) {
 func TestServersEndWithTheirProcess(t *testing.T) {
 	if address := os.Getenv("PGTEST_TO_BE_KILLED"); address != "" {
 		_, _ = fmt.Println(Shared(t).Port, Shared(t).data)
-		select {}
+		time.Sleep(time.Hour)
 	}
 	binaries(t)
 	self, err := os.Executable()

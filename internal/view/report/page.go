@@ -113,6 +113,7 @@ type tablesPart struct {
 	HasMeasured   bool
 	Decisions     []group[decisionRow]
 	DecisionCount int
+	Batches       view.BatchTable // of a procedure: stages are columns
 }
 
 // notesPart is the acts and the words of people.

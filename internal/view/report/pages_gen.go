@@ -355,6 +355,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<a href="#comparisons">Comparisons</a>`)
 	} else {
 		w.WriteString(`<a href="#model">Model</a><a href="#trustworthy">Trust in it</a><a href="#measurements">Measurements</a>`)
+		if len(dot.Batches.Rows) > 0 {
+			w.WriteString(`<a href="#batches">Batches</a>`)
+		}
 	}
 	w.WriteString(`<a href="#decisions">Decisions</a>`)
 	if len(dot.Notes) > 0 || len(dot.Amendments) > 0 || len(dot.Acts) > 0 {
@@ -1009,8 +1012,52 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		}
 		w.WriteString(`
 </section>
-
 `)
+		if len(dot.Batches.Rows) > 0 {
+			w.WriteString(`
+<section id="batches">
+<h2>Batches and their acts</h2>
+<div class="scroll"><table class="data">
+<thead><tr><th>batch</th>`)
+			for _, dot147 := range dot.Batches.Stages {
+				w.WriteString("<th>")
+				markup.Escape(w, dot147.Name)
+				w.WriteString("<small>")
+				markup.Escape(w, dot147.On)
+				w.WriteString("</small></th>")
+			}
+			w.WriteString(`<th>state</th></tr></thead>
+<tbody>`)
+			for _, dot149 := range dot.Batches.Rows {
+				w.WriteString(`<tr><th scope="row">`)
+				markup.Escape(w, dot149.ID)
+				w.WriteString("<em>")
+				markup.Escape(w, dot149.Experiments)
+				w.WriteString("</em></th>")
+				for _, dot151 := range dot149.Cells {
+					w.WriteString("<td>")
+					markup.Escape(w, dot151.Text)
+					if dot152 := dot151.Unknown; len(dot152) > 0 {
+						w.WriteString("<small>unknown: ")
+						for _, dot154 := range dot152 {
+							markup.Escape(w, dot154)
+							w.WriteString(" ")
+						}
+						w.WriteString("</small>")
+					}
+					w.WriteString("</td>")
+				}
+				w.WriteString(`<td class="why">`)
+				markup.Escape(w, dot149.Stands)
+				w.WriteString(`</td></tr>
+`)
+			}
+			w.WriteString(`</tbody></table></div>
+<p class="caption">Of how many experiments of a batch each stage of the procedure is done. The latest batch is first, of at most 200.</p>
+</section>
+`)
+		}
+		w.WriteString("\n")
 	}
 	w.WriteString(`
 <section id="decisions">
@@ -1018,64 +1065,64 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 	if dot.DecisionCount != 0 {
 		w.WriteString("\n")
-		for _, dot147 := range dot.Decisions {
-			if dot147.Title != "" {
+		for _, dot156 := range dot.Decisions {
+			if dot156.Title != "" {
 				w.WriteString(`<details class="stretch"`)
-				if dot147.Open {
+				if dot156.Open {
 					w.WriteString(" open")
 				}
 				w.WriteString("><summary>")
-				markup.Escape(w, dot147.Title)
+				markup.Escape(w, dot156.Title)
 				w.WriteString("</summary>")
 			}
 			w.WriteString(`
 <div class="decisions">`)
-			for _, dot149 := range dot147.Rows {
+			for _, dot158 := range dot156.Rows {
 				w.WriteString(`<details class="decision" id="`)
-				markup.Escape(w, dot149.ID)
+				markup.Escape(w, dot158.ID)
 				w.WriteString(`">
 <summary><span class="id">`)
-				markup.Escape(w, dot149.ID)
+				markup.Escape(w, dot158.ID)
 				w.WriteString(`</span><span class="action `)
-				markup.Escape(w, dot149.Action)
+				markup.Escape(w, dot158.Action)
 				w.WriteString(`">`)
-				markup.Escape(w, dot149.Action)
+				markup.Escape(w, dot158.Action)
 				w.WriteString(`</span><span class="rule">`)
-				markup.Escape(w, dot149.Rule)
+				markup.Escape(w, dot158.Rule)
 				w.WriteString(`</span><span class="reason">`)
-				markup.Escape(w, dot149.Reason)
-				if dot150 := dot149.Answer; dot150 != "" {
+				markup.Escape(w, dot158.Reason)
+				if dot159 := dot158.Answer; dot159 != "" {
 					w.WriteString(" <em>→ ")
-					markup.Escape(w, dot150)
+					markup.Escape(w, dot159)
 					w.WriteString("</em>")
 				}
 				w.WriteString(`</span><span class="led">`)
-				if dot151 := dot149.Experiment; dot151 != "" {
+				if dot160 := dot158.Experiment; dot160 != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot151))
+					markup.Escape(w, markup.URLEscape(dot160))
 					w.WriteString(`">`)
-					markup.Escape(w, dot151)
+					markup.Escape(w, dot160)
 					w.WriteString("</a>")
 				}
-				if dot.Duels && dot149.Question != "" {
+				if dot.Duels && dot158.Question != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot149.Question))
+					markup.Escape(w, markup.URLEscape(dot158.Question))
 					w.WriteString(`">`)
-					markup.Escape(w, dot149.Question)
+					markup.Escape(w, dot158.Question)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot149.Question)
+					markup.Escape(w, dot158.Question)
 				}
 				w.WriteString(`</span></summary>
 <div class="weighed">
 `)
-				if len(dot149.Candidates) > 0 {
+				if len(dot158.Candidates) > 0 {
 					w.WriteString(`<div class="scroll"><table class="data"><thead><tr><th>candidate</th>`)
-					for _, dot153 := range dot.Parameters {
+					for _, dot162 := range dot.Parameters {
 						w.WriteString(`<th class="n">`)
-						markup.Escape(w, dot153.Name)
+						markup.Escape(w, dot162.Name)
 						w.WriteString("<small>")
-						markup.Escape(w, dot153.Unit)
+						markup.Escape(w, dot162.Unit)
 						w.WriteString("</small></th>")
 					}
 					if dot.Duels {
@@ -1089,80 +1136,80 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString(`<th class="n">acquisition<small>standardized, smaller is better</small></th></tr></thead>
 <tbody>`)
-					for _, dot155 := range dot149.Candidates {
+					for _, dot164 := range dot158.Candidates {
 						w.WriteString("<tr")
-						if dot155.Chosen {
+						if dot164.Chosen {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(`><th scope="row">`)
-						markup.Escape(w, dot155.Name)
-						if dot155.Chosen {
+						markup.Escape(w, dot164.Name)
+						if dot164.Chosen {
 							w.WriteString("<em>chosen</em>")
 						}
 						w.WriteString("</th>")
-						for _, dot157 := range dot155.Cells {
+						for _, dot166 := range dot164.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot157)
+							markup.Escape(w, dot166)
 							w.WriteString("</td>")
 						}
 						if dot.Duels {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot155.Score)
+							markup.Escape(w, dot164.Score)
 							w.WriteString("</td>")
 						} else {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot155.Prediction)
+							markup.Escape(w, dot164.Prediction)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot155.Bounds)
+							markup.Escape(w, dot164.Bounds)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot155.Belief)
+							markup.Escape(w, dot164.Belief)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot155.Acquisition)
+						markup.Escape(w, dot164.Acquisition)
 						w.WriteString("</td></tr>")
 					}
 					w.WriteString("</tbody></table></div>")
 				}
 				w.WriteString("\n")
-				if dot158 := dot149.Tests; len(dot158) > 0 {
+				if dot167 := dot158.Tests; len(dot167) > 0 {
 					w.WriteString(`<ul class="tests">`)
-					for _, dot160 := range dot158 {
+					for _, dot169 := range dot167 {
 						w.WriteString(`<li class="`)
-						if dot160.Holds {
+						if dot169.Holds {
 							w.WriteString("holds")
 						} else {
 							w.WriteString("fails")
 						}
 						w.WriteString(`">`)
-						markup.Escape(w, dot160.Name)
+						markup.Escape(w, dot169.Name)
 						w.WriteString(": ")
-						markup.Escape(w, dot160.Compared)
+						markup.Escape(w, dot169.Compared)
 						w.WriteString(" <b>")
-						markup.Escape(w, dot160.Answer)
+						markup.Escape(w, dot169.Answer)
 						w.WriteString("</b></li>")
 					}
 					w.WriteString("</ul>")
 				}
 				w.WriteString(`
 <p class="small">`)
-				for i161, f162 := range dot149.Facts {
-					if i161 != 0 {
+				for i170, f171 := range dot158.Facts {
+					if i170 != 0 {
 						w.WriteString(" · ")
 					}
-					markup.Escape(w, f162[0])
+					markup.Escape(w, f171[0])
 					w.WriteString(": ")
-					markup.Escape(w, f162[1])
+					markup.Escape(w, f171[1])
 				}
 				w.WriteString(" · ")
-				markup.Escape(w, dot149.Time)
+				markup.Escape(w, dot158.Time)
 				w.WriteString(` UTC</p>
 </div></details>
 `)
 			}
 			w.WriteString(`</div>
 `)
-			if dot147.Title != "" {
+			if dot156.Title != "" {
 				w.WriteString("</details>")
 			}
 		}
@@ -1180,48 +1227,48 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="notes">
 <h2>Notes and changes</h2>
 `)
-		if dot163 := dot.Exclusions; len(dot163) > 0 {
+		if dot172 := dot.Exclusions; len(dot172) > 0 {
 			w.WriteString(`<h3>Excluded, and left out since</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot165 := range dot163 {
+			for _, dot174 := range dot172 {
 				w.WriteString(`<tr id="`)
-				markup.Escape(w, dot165.ID)
+				markup.Escape(w, dot174.ID)
 				w.WriteString(`"><th scope="row">`)
-				markup.Escape(w, dot165.ID)
+				markup.Escape(w, dot174.ID)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot165.Region)
+				markup.Escape(w, dot174.Region)
 				w.WriteString(`</td><td class="why">`)
-				markup.Escape(w, dot165.Reason)
+				markup.Escape(w, dot174.Reason)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot165.Actor)
+				markup.Escape(w, dot174.Actor)
 				w.WriteString(`</td><td class="time">`)
-				markup.Escape(w, dot165.Time)
+				markup.Escape(w, dot174.Time)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		if dot166 := dot.Acts; len(dot166) > 0 {
+		if dot175 := dot.Acts; len(dot175) > 0 {
 			w.WriteString(`<h3>What people did, and why</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot168 := range dot166 {
+			for _, dot177 := range dot175 {
 				w.WriteString(`<tr><td class="time">`)
-				markup.Escape(w, dot168.Time)
+				markup.Escape(w, dot177.Time)
 				w.WriteString(`</td><th scope="row">`)
-				markup.Escape(w, dot168.Actor)
+				markup.Escape(w, dot177.Actor)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot168.Text)
-				if dot169 := dot168.About; dot169 != "" {
+				markup.Escape(w, dot177.Text)
+				if dot178 := dot177.About; dot178 != "" {
 					w.WriteString(` <a href="#`)
-					markup.Escape(w, markup.URLEscape(dot169))
+					markup.Escape(w, markup.URLEscape(dot178))
 					w.WriteString(`">`)
-					markup.Escape(w, dot169)
+					markup.Escape(w, dot178)
 					w.WriteString("</a>")
 				}
 				w.WriteString(`</td><td class="why">`)
-				if dot170 := dot168.Reason; dot170 != "" {
+				if dot179 := dot177.Reason; dot179 != "" {
 					w.WriteString("“")
-					markup.Escape(w, dot170)
+					markup.Escape(w, dot179)
 					w.WriteString("”")
 				}
 				w.WriteString("</td></tr>")
@@ -1229,47 +1276,47 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		for _, dot172 := range dot.Notes {
+		for _, dot181 := range dot.Notes {
 			w.WriteString("<blockquote><p>")
-			markup.Escape(w, dot172.Text)
+			markup.Escape(w, dot181.Text)
 			w.WriteString("</p><footer>")
-			markup.Escape(w, dot172.Actor)
+			markup.Escape(w, dot181.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot.Date(dot172.Time))
+			markup.Escape(w, dot.Date(dot181.Time))
 			w.WriteString(" UTC")
-			if dot173 := dot172.About; dot173 != "" {
+			if dot182 := dot181.About; dot182 != "" {
 				w.WriteString(`, about <a href="#`)
-				markup.Escape(w, markup.URLEscape(dot173))
+				markup.Escape(w, markup.URLEscape(dot182))
 				w.WriteString(`">`)
-				markup.Escape(w, dot173)
+				markup.Escape(w, dot182)
 				w.WriteString("</a>")
 			}
 			w.WriteString("</footer></blockquote>")
 		}
 		w.WriteString("\n")
-		for _, dot175 := range dot.Amendments {
+		for _, dot184 := range dot.Amendments {
 			w.WriteString(`<blockquote class="amendment"><p>The definition was changed`)
-			if dot176 := dot175.Reason; dot176 != "" {
+			if dot185 := dot184.Reason; dot185 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot176)
+				markup.Escape(w, dot185)
 			}
 			w.WriteString(`</p>
 <ul>`)
-			for _, dot178 := range dot175.Changes {
+			for _, dot187 := range dot184.Changes {
 				w.WriteString("<li><code>")
-				markup.Escape(w, dot178.Path)
+				markup.Escape(w, dot187.Path)
 				w.WriteString("</code>: ")
-				if dot179 := dot178.From; dot179 != "" {
+				if dot188 := dot187.From; dot188 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot179)
+					markup.Escape(w, dot188)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
 				}
 				w.WriteString(" → ")
-				if dot180 := dot178.To; dot180 != "" {
+				if dot189 := dot187.To; dot189 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot180)
+					markup.Escape(w, dot189)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
@@ -1277,9 +1324,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("</li>")
 			}
 			w.WriteString("</ul><footer>")
-			markup.Escape(w, dot175.Actor)
+			markup.Escape(w, dot184.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot175.Time)
+			markup.Escape(w, dot184.Time)
 			w.WriteString(" UTC</footer></blockquote>")
 		}
 		w.WriteString(`
@@ -1288,45 +1335,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot181 := dot.Files; len(dot181) > 0 {
+	if dot190 := dot.Files; len(dot190) > 0 {
 		w.WriteString(`<section id="files">
 <h2>Files</h2>
 <p class="caption">They are kept with the campaign, not in this page; the digest says which bytes they had.</p>
 <div class="scroll"><table class="data acts"><tbody>`)
-		for _, dot183 := range dot181 {
+		for _, dot192 := range dot190 {
 			w.WriteString(`<tr id="`)
-			markup.Escape(w, dot183.ID)
+			markup.Escape(w, dot192.ID)
 			w.WriteString(`"><th scope="row">`)
-			markup.Escape(w, dot183.ID)
+			markup.Escape(w, dot192.ID)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot183.Name)
-			if dot184 := dot183.Quantity; dot184 != "" {
+			markup.Escape(w, dot192.Name)
+			if dot193 := dot192.Quantity; dot193 != "" {
 				w.WriteString(", of ")
-				markup.Escape(w, dot184)
+				markup.Escape(w, dot193)
 			}
 			w.WriteString("</td><td>")
-			if dot185 := dot183.Experiment; dot185 != "" {
+			if dot194 := dot192.Experiment; dot194 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot185))
+				markup.Escape(w, markup.URLEscape(dot194))
 				w.WriteString(`">`)
-				markup.Escape(w, dot185)
+				markup.Escape(w, dot194)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("the campaign")
 			}
 			w.WriteString(`</td><td class="why">`)
-			markup.Escape(w, dot183.Comment)
+			markup.Escape(w, dot192.Comment)
 			w.WriteString("</td><td>")
-			if dot183.Kept() {
-				markup.Escape(w, dot183.Digest)
+			if dot192.Kept() {
+				markup.Escape(w, dot192.Digest)
 			} else {
 				w.WriteString("stays at ")
-				markup.Escape(w, dot183.URI)
+				markup.Escape(w, dot192.URI)
 			}
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot183.Actor)
+			markup.Escape(w, dot192.Actor)
 			w.WriteString(`</td><td class="time">`)
-			markup.Escape(w, dot.Date(dot183.Time))
+			markup.Escape(w, dot.Date(dot192.Time))
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>
@@ -1344,11 +1391,11 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.LastTime)
 	w.WriteString(` UTC. The log itself can be checked, and every decision made again:</p>
 <table class="commands">`)
-	for _, dot187 := range dot.Audit {
+	for _, dot196 := range dot.Audit {
 		w.WriteString("<tr><td><code>")
-		markup.Escape(w, dot187.Line)
+		markup.Escape(w, dot196.Line)
 		w.WriteString("</code></td><td>")
-		markup.Escape(w, dot187.Purpose)
+		markup.Escape(w, dot196.Purpose)
 		w.WriteString("</td></tr>")
 	}
 	w.WriteString(`</table>
@@ -1356,15 +1403,15 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.Digest)
 	w.WriteString(`</code></p>
 `)
-	if dot188 := dot.Checkpoint; dot188 != "" {
+	if dot197 := dot.Checkpoint; dot197 != "" {
 		w.WriteString(`<p class="small">Checkpoint of the log when this page was written. <code>campaignd audit --since</code> with these lines in a file finds also a store that was rewritten whole or replaced by an older copy:</p><pre>`)
-		markup.Escape(w, dot188)
+		markup.Escape(w, dot197)
 		w.WriteString("</pre>")
 	}
 	w.WriteString("\n")
-	if dot189 := dot.DefinitionText; dot189 != "" {
+	if dot198 := dot.DefinitionText; dot198 != "" {
 		w.WriteString(`<details class="source"><summary>The campaign file as it was read</summary><pre>`)
-		markup.Escape(w, dot189)
+		markup.Escape(w, dot198)
 		w.WriteString("</pre></details>")
 	}
 	w.WriteString(`

@@ -41,6 +41,9 @@ const (
 	segment  = 100
 )
 
+// mostBatches is how many batches a report lists: the latest.
+const mostBatches = 200
+
 // folded cuts a table that is longer than most rows into segments; one that is shorter is a
 // single segment without a title. id is a row's name.
 func folded[R any](rows []R, most int, id func(*R) string) (groups []group[R]) {
@@ -91,6 +94,7 @@ func measurementsOf(h *history) tablesPart {
 		Columns:      table.Columns,
 		Measurements: folded(rows, unfolded, func(r *measurementRow) string { return r.ID }),
 		HasMeasured:  len(rows) > 0, Decisions: decisionTable(h), DecisionCount: len(h.decisions),
+		Batches: view.BatchesIn(h.core, mostBatches),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -38,6 +39,12 @@ func (s *site) stream(at, cookie, after string, most int) (ids []string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
 	defer cancel()
+	return identifiers(s.begunStream(ctx, at, cookie, after), most)
+}
+
+// begunStream is the body of a stream of events after one.
+func (s *site) begunStream(ctx context.Context, at, cookie, after string) io.ReadCloser {
+	s.t.Helper()
 	r := must.Get(http.NewRequestWithContext(ctx, "GET", at+"/api/v1/campaigns/bench/events", nil))(s.t)
 	r.Header.Set("Accept", "text/event-stream")
 	r.Header.Set("Cookie", cookie)
@@ -45,11 +52,17 @@ func (s *site) stream(at, cookie, after string, most int) (ids []string) {
 		r.Header.Set("Last-Event-ID", after)
 	}
 	answer := must.Get(http.DefaultClient.Do(r))(s.t)
-	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
+		answer.Body.Close()
 		s.t.Fatal(answer.Status)
 	}
-	for in := bufio.NewScanner(answer.Body); len(ids) < most && in.Scan(); {
+	return answer.Body
+}
+
+// identifiers reads those of at most so many events, and closes the stream.
+func identifiers(body io.ReadCloser, most int) (ids []string) {
+	defer body.Close()
+	for in := bufio.NewScanner(body); len(ids) < most && in.Scan(); {
 		if id, ok := strings.CutPrefix(in.Text(), "id: "); ok {
 			ids = append(ids, id)
 		}
@@ -135,7 +148,8 @@ func TestFarm(t *testing.T) {
 	}
 
 	ended := make(chan int, 1)
-	go func() { ended <- len(f.stream(f.urls[1], eve, after, 1_000_000)) }()
+	listening := f.begunStream(t.Context(), f.urls[1], eve, after)
+	go func() { ended <- len(identifiers(listening, 1_000_000)) }()
 	must.Get(f.books[0].Disable(t.Context(), system, "eve"))(t)
 	began := time.Now()
 	for _, at := range f.urls {
