@@ -255,7 +255,7 @@ func (a *checking) checked(def definition.Campaign) (definition.Campaign, error)
 	case len(def.Instruments) > 0 && own.Together() != nil:
 		return own, badInput("%s carries out %s for a batch together, and the check goes experiment by experiment: "+
 			"check its program with a campaign file of its own", name, own.Together().Name)
-	case own.Objective.Name == "" && len(own.Quantities) == 0:
+	case len(own.Procedure) > 0 && !slices.ContainsFunc(own.Procedure, func(s definition.Stage) bool { return len(s.Gives) > 0 }):
 		return own, badInput("%s measures nothing, and the check goes by what is measured: "+
 			"check its program with a campaign file of its own", name)
 	}
