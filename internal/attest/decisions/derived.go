@@ -138,10 +138,14 @@ func checkPause(a *auditor, recorded *events.CampaignPaused) {
 		checkLost(a, recorded)
 		return
 	}
-	rules := engine.Present
-	if recorded.Occurrences == 0 {
-		rules = countingEach
+	// A pause that counts no occurrences is one of acts, or an earlier program's.
+	if !a.pausedBy(engine.Present, recorded) && (recorded.Occurrences > 0 || !a.pausedBy(countingEach, recorded)) {
+		a.uncalled("pause", "nothing before it calls for it")
 	}
+}
+
+// pausedBy reports whether rules pause the campaign in the same words, at one of the times that count.
+func (a *auditor) pausedBy(rules engine.Rules, recorded *events.CampaignPaused) bool {
 	for _, eager := range []bool{false, true} { // studies do not wait
 		for _, now := range []time.Time{a.now, a.event.Time} {
 			for _, ahead := range []time.Duration{0, math.MaxInt64} { // how far the clock was set ahead
@@ -152,12 +156,12 @@ func checkPause(a *auditor, recorded *events.CampaignPaused) {
 				}
 				// Another program words it differently.
 				if a.running != a.build || a.compare(record.Payloads[0], recorded, true) == "" {
-					return
+					return true
 				}
 			}
 		}
 	}
-	a.uncalled("pause", "nothing before it calls for it")
+	return false
 }
 
 // checkLost checks a pause of a run that had lost its device. No log can show why; the run must

@@ -389,7 +389,7 @@ func TestProcedures(t *testing.T) {
 		live(t, *onlyLine)
 		return
 	}
-	lines, until := 12, time.Time{}
+	lines, until := 20, time.Time{} // 17 has a break of acts beside failed experiments
 	if d, err := time.ParseDuration(os.Getenv("CAMPAIGND_CHAOS")); err == nil {
 		until = time.Now().Add(d)
 	}
