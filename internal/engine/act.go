@@ -276,10 +276,7 @@ func (r *Resolve) measurementBy(c Now, stage *definition.Stage, experiment strin
 	state := *c.State
 	state.Definition = c.Definition.Giving(stage.Gives)
 	c.State = &state
-	return measurement(c, reported{
-		requested: c.Experiment(experiment).Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
-		quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
-	})
+	return measurement(c, r.reported(c.Experiment(experiment)))
 }
 
 // actsOf are the acts of a procedure whose outcome a person can say for given experiments, with their

@@ -264,12 +264,17 @@ func (r *Resolve) fits(c Now, x *campaign.Experiment, before int) error {
 	return nil
 }
 
-// measurement returns the experiment's measurement, nil if it measured nothing.
-func (r *Resolve) measurement(c Now, x *campaign.Experiment) (*events.Measurement, error) {
-	said := reported{
+// reported is the result as it was typed, of an experiment or of an act for it.
+func (r *Resolve) reported(x *campaign.Experiment) reported {
+	return reported{
 		requested: x.Parameters, made: r.Actual, anyway: r.Anyway, value: r.Value, sd: r.SD,
 		quantities: slices.Concat(r.Quantities, r.Further), missing: r.Missing,
 	}
+}
+
+// measurement returns the experiment's measurement, nil if it measured nothing.
+func (r *Resolve) measurement(c Now, x *campaign.Experiment) (*events.Measurement, error) {
+	said := r.reported(x)
 	switch r.Resolution {
 	case events.ResolvedMeasured:
 		if r.Value == nil && r.Quantities == nil && !c.Definition.Awaits() {

@@ -59,25 +59,14 @@ func (p *campaignPage) batchesOf(r *http.Request, core *engine.Core, s *view.Cam
 		}
 		text := fmt.Sprintf("%s, %s of %s at %s", a.ID, a.Stage, view.ActOf(a.Batch, a.Experiments), a.Resource)
 		p.Batches.Settled = append(p.Batches.Settled, openAct{a, text, unknown, a.ID == chosen})
-		for _, q := range measuredBy(s.Definition, core.State().Batch(a.Batch).Stage(a.Stage)) {
+		stage := core.State().Batch(a.Batch).Stage(a.Stage)
+		for _, q := range s.Definition.Giving(stage.Gives).Declared() {
 			field := givenField{prefixGave + q.Name, q.Name, q.Unit, p.Typed("resolve", prefixGave+q.Name)}
 			if !slices.Contains(p.Batches.Gives, field) {
 				p.Batches.Gives = append(p.Batches.Gives, field)
 			}
 		}
 	}
-}
-
-// measuredBy are the quantities that a stage gives, without values.
-func measuredBy(def *definition.Campaign, stage *definition.Stage) (all []definition.Quantity) {
-	for _, name := range stage.Gives {
-		q := definition.Quantity{Name: name, Unit: def.Sought().Unit}
-		if declared := def.Quantity(name); declared != nil {
-			q.Unit = declared.Unit
-		}
-		all = append(all, q)
-	}
-	return all
 }
 
 // actsNeed lists the acts for which a person is needed.
