@@ -35,8 +35,7 @@ func TestKeys(t *testing.T) {
 	v.inPlace("the keys of the list")
 	turn := func(to, shows string) {
 		t.Helper()
-		ask[bool](v, `fetch("/campaigns/labels/`+to+`", {method: "POST", body: new URLSearchParams({reason: "lunch"})}).then(r => r.ok)`,
-			chromedp.EvalAwaitPromise)
+		v.posts("/campaigns/labels/"+to, `{reason: "lunch"}`)
 		v.until("the list has "+shows, `[...document.querySelectorAll("#list button")].some(b => b.textContent.startsWith("`+shows+`"))`)
 	}
 	turn("pause", "Resume")

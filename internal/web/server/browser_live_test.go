@@ -55,8 +55,7 @@ func TestTheNextQuestionComesByItself(t *testing.T) {
 	v.open("/questions/named/q3")
 	v.do("name a composition", fill(`[name="p.x"]`, "0.5"))
 	v.gives(`button[value=own]`)
-	ask[bool](v, `fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e1", value: "0.5"})}).then(r => r.ok)`,
-		chromedp.EvalAwaitPromise)
+	v.posts("/campaigns/by-hand/tell", `{experiment: "e1", value: "0.5"}`)
 	v.until("the one of the other campaign is shown", `location.pathname === "/questions/by-hand/q1"`)
 }
 
@@ -69,12 +68,10 @@ func TestWhatIsToBeDoneComesByItself(t *testing.T) {
 	v.measures("by-hand")
 	v.open("/campaigns/by-hand/results")
 	v.sees("There is nothing to be measured by hand now.")
-	ask[bool](v, `fetch("/questions/by-hand/q1", {method: "POST", body: new URLSearchParams({answer: "own", "p.x": "0.25"})}).then(r => r.ok)`,
-		chromedp.EvalAwaitPromise)
+	v.posts("/questions/by-hand/q1", `{answer: "own", "p.x": "0.25"}`)
 	v.until("what is to be measured is shown", `!!document.querySelector("form.tell #value")`)
 	v.do("begin to type", fill("form.tell #value", "0.7"))
-	ask[bool](v, `fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e2", value: "0.5"})}).then(r => r.ok)`,
-		chromedp.EvalAwaitPromise)
+	v.posts("/campaigns/by-hand/tell", `{experiment: "e2", value: "0.5"}`)
 	v.sees("This page is no longer up to date")
 	if kept := ask[string](v, `document.querySelector("form.tell #value").value`); kept != "0.7" {
 		t.Errorf("the field holds %q", kept)
@@ -92,8 +89,8 @@ func TestALinkIsFollowed(t *testing.T) {
 
 	held := chromedp.Events(v.ctx, fetch.RequestPaused)
 	command(v, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*/by-hand/log"}}})
-	v.do("follow a link", chromedp.Evaluate[chromedp.Void](`document.querySelector('a[href$="/by-hand/log"]').click();
-		fetch("/campaigns/by-hand/tell", {method: "POST", body: new URLSearchParams({experiment: "e1", value: "0.5"})})`))
+	v.do("follow a link", chromedp.Evaluate[chromedp.Void](`document.querySelector('a[href$="/by-hand/log"]').click(); `+
+		fetching("/campaigns/by-hand/tell", `{experiment: "e1", value: "0.5"}`)))
 	time.Sleep(1500 * time.Millisecond) // the page learns that it is measured
 	for request := range held {
 		command(v, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: request.RequestID})

@@ -186,6 +186,18 @@ func (v *visitor) press(selector string) {
 	v.next()
 }
 
+// posts sends a form as somebody elsewhere would: what it changes may lead the page away before the
+// answer is there, so nobody waits for that, and it is sent also where the page is left meanwhile.
+func (v *visitor) posts(path, fields string) {
+	v.t.Helper()
+	v.do("post to "+path, chromedp.Evaluate[chromedp.Void](fetching(path, fields)))
+}
+
+// fetching is what posts a form from within a page.
+func fetching(path, fields string) string {
+	return `void fetch("` + path + `", {method: "POST", keepalive: true, body: new URLSearchParams(` + fields + `)})`
+}
+
 // sees waits until the page says something, without being asked for again.
 func (v *visitor) sees(text string) {
 	v.t.Helper()
