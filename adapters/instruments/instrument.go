@@ -41,7 +41,7 @@
 // may say more of them unasked, [Confirmer] for those whose confirmation of a start
 // may come late, [Candidates] for those that can only measure a list, [Voider] for
 // those whose answer to Cancel is binding, [Batcher] for those that perform acts for several
-// experiments together, [Keeper] for those whose ledger is durable
+// experiments together, [Safer] for those whose device has a safe state, [Keeper] for those whose ledger is durable
 // and complete, [Ender], [Killer], [Holder], [Redeliverer] and [Watched]
 // for those that run a program, io.Closer for those that hold resources.
 // adapters/instruments/instrumenttest holds the suite every instrument passes;

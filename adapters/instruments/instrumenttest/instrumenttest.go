@@ -244,6 +244,9 @@ func Checks() []Check {
 			"A program that is killed three times in a row with one command under way never says " +
 				"that it was not started.", "and acts on it no more",
 			1, killedThrice},
+		{"safe",
+			"A device with a safe state is brought there in the middle of a command, which ends, and again with nothing under way.", "",
+			1, safe},
 		// It looks at what the record holds of all the others.
 		{"drawn",
 			"A command uses up the labels that it was given.", "by the record of acts",

@@ -587,7 +587,12 @@ func (p *program) serve() {
 			if slices.Contains([]string{"tells", "mute", "backwards", "renames"}, p.mode) {
 				m["signs"] = true
 			}
+			if p.mode == "sticks" {
+				m["safe"] = true
+			}
 			answer(m)
+		case "safe":
+			answer(message{"error": "the valve sticks"})
 		case "describe":
 			answer(message{"description": message{
 				"name": "test/" + p.mode, "identity": filepath.Base(os.Args[0]), "capacity": 2,

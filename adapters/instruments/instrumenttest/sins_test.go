@@ -115,6 +115,7 @@ func TestSinsAreFound(t *testing.T) {
 		{"denies", "says not started of a run whose handle is known, where its ledger is lost", "handle", "what has a handle has begun"},
 		{"imagines", "gives a measurement to any handle", "handle", "which no run has"},
 		{"mixesup", "gives the outcome of another run than that of the handle", "handle", "another one's"},
+		{"sticks", "declares a safe state, and does not get there", "safe", "the valve sticks"},
 		{"mute", "declares signs of life, and gives none", "signs", "gave none"},
 		{"backwards", "says that less is done than before", "signs", "an earlier one 0.6"},
 		{"renames", "gives a run another handle", "signs", `and now "run 8"`},
@@ -189,6 +190,7 @@ func TestSinsAreFound(t *testing.T) {
 				switch {
 				case r.Check == "durable-ledger" && r.Verdict == instrumenttest.Skip && sin.mode != "keeps": // it declares nothing
 				case (r.Check == "signs" || r.Check == "handle") && r.Verdict == instrumenttest.Skip && sin.mode != "tells" && sin.mode != "asks": // it gives none
+				case r.Check == "safe" && r.Verdict == instrumenttest.Skip: // it has no such state
 				case r.Check == "gave" && r.Verdict == instrumenttest.Skip: // it takes one experiment at a time
 				case r.Check == "drawn" && r.Verdict == instrumenttest.Skip && sin.mode != "draws": // nothing is drawn
 				case sin.check == "" && r.Verdict != instrumenttest.Pass:

@@ -148,6 +148,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 	p.voids = reply.Voids
 	p.signs = reply.Signs
 	p.batches = reply.Batches
+	p.safe = reply.Safe
 	if i.together != "" && !p.batches {
 		return p, oneByOne(i.host.Name(), i.together)
 	}
@@ -180,7 +181,7 @@ func (i *Instrument) handshake(pause time.Duration) (*peer, error) {
 		i.described = &p.description
 	}
 	i.voids, i.keeps = p.voids, p.keeps
-	i.signs, i.batches = p.signs, p.batches
+	i.signs, i.batches, i.secures = p.signs, p.batches, p.safe
 	i.mu.Unlock()
 	if before != nil && !reflect.DeepEqual(*before, p.description) {
 		i.host.Logf("%s describes itself differently than before: %+v, and was %+v",

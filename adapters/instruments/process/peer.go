@@ -29,6 +29,7 @@ type peer struct {
 	keeps       bool // its ledger is durable and complete
 	signs       bool // it gives signs of life of each command
 	batches     bool // it performs acts for several experiments
+	safe        bool // the device has a safe state
 	delivers    bool // it gives quantities after an experiment has ended
 	description instruments.Description
 

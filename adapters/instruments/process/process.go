@@ -44,7 +44,7 @@ var ErrClosed = errors.New("the instrument is closed")
 
 // Instrument is a program behind the contract of package instruments. It also implements
 // [instruments.Recoverer], [instruments.Voider], [instruments.Keeper], [instruments.Confirmer],
-// [instruments.Ender], [instruments.Killer], [instruments.Holder], [instruments.Redeliverer],
+// [instruments.Safer], [instruments.Ender], [instruments.Killer], [instruments.Holder], [instruments.Redeliverer],
 // [instruments.Watched] and io.Closer.
 //
 // Its mutex and that of a peer are never held together.
@@ -77,6 +77,7 @@ type Instrument struct {
 	keeps     bool                     // of the latest run
 	signs     bool                     // of the latest run
 	batches   bool                     // of the latest run
+	secures   bool                     // of the latest run
 	watch     instruments.Watch        // but Left
 	left      *peer                    // by Close, still at work; or nil
 }
@@ -157,6 +158,7 @@ var (
 	_ instruments.Voider      = (*Instrument)(nil)
 	_ instruments.Keeper      = (*Instrument)(nil)
 	_ instruments.Batcher     = (*Instrument)(nil)
+	_ instruments.Safer       = (*Instrument)(nil)
 	_ instruments.Killer      = (*Instrument)(nil)
 	_ instruments.Holder      = (*Instrument)(nil)
 	_ instruments.Redeliverer = (*Instrument)(nil)

@@ -106,6 +106,14 @@ type Signaller interface {
 	Signals()
 }
 
+// Safer is an [Instrument] whose device has a safe state.
+type Safer interface {
+	// Safe brings the device to a state in which nothing moves, flows or heats, and returns nil once it is
+	// there. It may be called at any time, also during a Measure, and again. campaignd calls the commands
+	// under way off at the same time, by the ctx of their Measure.
+	Safe(ctx context.Context, reason string) error
+}
+
 // Filer is an [Instrument] that leaves files behind, such as spectra, traces and
 // pictures. Its campaign keeps them with the experiment.
 type Filer interface {

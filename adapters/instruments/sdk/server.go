@@ -123,6 +123,7 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 			reply.Voids = true
 			_, reply.Signs = s.inst.(Signaller)
 			_, reply.Batches = s.inst.(Batcher)
+			_, reply.Safe = s.inst.(Safer)
 			_, reply.Delivers = s.inst.(Deliverer)
 			if keeper, ok := s.inst.(Keeper); ok && keeper.Keeps() && !s.ledger.fresh {
 				reply.Ledger = wire.LedgerDurable
@@ -132,6 +133,8 @@ func (s *server) handle(ctx, awaits context.Context, ended <-chan struct{}, line
 		return err
 	case wire.OpDescribe:
 		s.say(s.describe(reply))
+	case wire.OpSafe:
+		s.waiting.Go(func() { s.say(s.safe(ctx, req.Reason, reply)) }) // past all that is being asked
 	case wire.OpStart, wire.OpAwait, wire.OpCancel, wire.OpRecover, wire.OpDeliver:
 		if err := s.ready(ctx, ended, req); err != nil {
 			reply.Error = err.Error()
@@ -161,6 +164,19 @@ func (s *server) describe(reply wire.Reply) wire.Reply {
 		reply.Later = s.later
 	default:
 		reply.Description = &s.description
+	}
+	return reply
+}
+
+// safe brings the device to its safe state, and answers.
+func (s *server) safe(ctx context.Context, reason string, reply wire.Reply) wire.Reply {
+	safer, ok := s.inst.(Safer)
+	if !ok {
+		reply.Error = "this device has no safe state"
+	} else if err := safer.Safe(ctx, reason); err != nil {
+		reply.Error = err.Error()
+	} else {
+		reply.OK = true
 	}
 	return reply
 }

@@ -220,6 +220,14 @@ class Device:
         """Stop a run; poll, or measure, then tells how it ended. Raise CannotStop where it cannot be stopped."""
         raise CannotStop("this device cannot stop what it has begun")
 
+    def safe(self, reason: str) -> None:
+        """Bring the device to a state in which nothing moves, flows or heats; return once it is there.
+
+        For an abort. It comes in a thread of its own, at any time, during `measure` or `poll`, and again.
+        campaignd calls the command off at the same time. Any exception: it is asked again.
+        """
+        raise NotImplementedError
+
     def acted(self, command: Command) -> None:
         """Adds a line to the record of acts, which `campaignd instrument check --acts` counts.
 
@@ -287,7 +295,7 @@ class Device:
 
 
 _OVERRIDABLE = {
-    "describe", "reach", "measure", "submit", "find", "poll", "stop", "acted", "keeps",
+    "describe", "reach", "measure", "submit", "find", "poll", "stop", "safe", "acted", "keeps",
 }  # fmt: skip
 
 

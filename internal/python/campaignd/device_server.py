@@ -188,13 +188,16 @@ class Server:
             self.take_over(wait=False)
             durable = {"ledger": "durable"} if not self.ledger.fresh and self.device.keeps() else {}
             can = {"recover": True, "finishes": True, "voids": True, "signs": True, "batches": self.device.batches}
-            return {"protocol": 1, **can, **durable}
+            return {"protocol": 1, **can, "safe": has(self.device, "safe"), **durable}
         if op == "describe":
             try:
                 self.description = self.device.describe()
             except Deferred as e:
                 return {"later": str(e)}
             return {"description": self.description}
+        if op == "safe" and has(self.device, "safe"):  # past all that is being asked
+            self.aside(self.later, request["id"], self.safe, str(request.get("reason", "")))
+            return None
         if op not in ("start", "await", "cancel", "recover"):
             return {"error": f"the protocol has no operation {op}"}
         if not self.take_over(wait=True):
@@ -211,6 +214,10 @@ class Server:
         if op == "await":
             return {"outcome": {"status": "unknown", "cause": other}}
         return {"fate": "unknown"} if op == "recover" else {"error": other}
+
+    def safe(self, reason: str) -> Object:
+        self.device.safe(reason)
+        return {"ok": True}
 
     def take_over(self, wait: bool) -> bool:
         """Makes this instance the one that accepts commands: from then on a command that is not in the

@@ -342,6 +342,29 @@ class Devices(unittest.TestCase):
         self.assertEqual(later.about("recover")["fate"], "unknown")
         self.assertEqual(later.about("recover", "c/e2")["fate"], "not started")
 
+    def test_it_is_brought_to_its_safe_state_while_it_measures(self):
+        life = self.live(
+            "import time\n"
+            "def measure(p):\n"
+            "    while not os.path.exists('closed'): time.sleep(0.01)\n"
+            "    raise Failed('the valve was closed')\n"
+            "def safe(reason):\n"
+            "    if not os.path.exists('greased'): raise OSError('the valve sticks')\n"
+            "    open('closed', 'w').write(reason)\n"
+            "device = dict(measure=measure, safe=safe)"
+        )
+        self.assertIs(life.hello["safe"], True)
+        life.about("start")
+        self.assertEqual(life.ask("safe", reason="a leak")["error"], "OSError: the valve sticks")
+        (self.folder / "greased").touch()
+        self.assertEqual(life.ask("safe", reason="a leak")["ok"], True)
+        self.assertEqual((self.folder / "closed").read_text(), "a leak")
+        self.assertEqual(life.outcome()["cause"], "the valve was closed")
+        life.end()
+        none = self.live(FILED)
+        self.assertIs(none.hello["safe"], False)
+        self.assertIn("no operation", none.ask("safe")["error"])
+
     def test_a_device_may_have_an_init_of_its_own(self):
         life = self.live(
             "class Own(Device):\n    def __init__(self): self.x = 7\n"

@@ -24,6 +24,7 @@ const (
 	OpCancel    = "cancel"
 	OpRecover   = "recover"
 	OpDeliver   = "deliver"
+	OpSafe      = "safe"
 )
 
 // LedgerDurable is a program's word in the handshake for a ledger that has every start, on the
@@ -51,6 +52,8 @@ type Request struct {
 	Command *instruments.Command `json:"command,omitempty"`
 	// Awaited comes with deliver: the quantities that are still to arrive.
 	Awaited []string `json:"awaited,omitempty"`
+	// Reason comes with safe: a person's words.
+	Reason string `json:"reason,omitempty"`
 }
 
 // Reply is a line from the program to campaignd: the answer to a request, or,
@@ -79,6 +82,8 @@ type Reply struct {
 	Signs bool `json:"signs,omitempty"`
 	// Batches: it performs acts for several experiments, which come in the command's experiments.
 	Batches bool `json:"batches,omitempty"`
+	// Safe: the device has a safe state, to which the request safe brings it.
+	Safe bool `json:"safe,omitempty"`
 	// Ledger is [LedgerDurable] where the ledger is durable and complete: see
 	// [instruments.Keeper].
 	Ledger string `json:"ledger,omitempty"`
@@ -86,7 +91,7 @@ type Reply struct {
 	Description *instruments.Description `json:"description,omitempty"`
 	// Later answers describe where the device cannot be described yet: why.
 	Later string `json:"later,omitempty"`
-	// OK answers start and cancel.
+	// OK answers start, cancel and safe.
 	OK bool `json:"ok,omitempty"`
 	// Handle may come with OK in the answer to start: the device's own name of the run.
 	Handle string `json:"handle,omitempty"`
