@@ -477,10 +477,14 @@ func TestSoundLog(t *testing.T) {
 }
 
 // TestSuiteCatchesBlindness: a log whose readers are given what others do not find yet
-// is found out.
+// is found out. On a busy machine the others may find it in time, so that it is tried several times.
 func TestSuiteCatchesBlindness(t *testing.T) {
 	for name, check := range map[string]func(*subject) error{"Seen": checkSeen, "Last": checkLast, "Follow": checkFollow} {
-		if check(&subject{Log: &late{Log: memlog.New(), blind: true}, patience: time.Second}) == nil {
+		found := false
+		for try := 0; try < 20 && !found; try++ {
+			found = check(&subject{Log: &late{Log: memlog.New(), blind: true}, patience: time.Second}) != nil
+		}
+		if !found {
 			t.Errorf("the law %s was not found broken", name)
 		}
 	}

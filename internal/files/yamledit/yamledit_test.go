@@ -125,7 +125,7 @@ func TestChanges(t *testing.T) {
 		nodes, visited := 0, 0
 		walk(root, nil, func(*yamltree.Node, yamltree.Path) { nodes++ })
 		walk(root, nil, func(n *yamltree.Node, path yamltree.Path) {
-			if visited++; visited%(1+nodes/150) != 0 { // of a long list, some
+			if visited++; visited%(1+nodes/50) != 0 { // of a long list, some
 				return
 			}
 			apply(path, nil)
