@@ -42,7 +42,10 @@ type CancellationAnswered struct {
 	// Fate is the instrument's word on the command, asked once more after it had
 	// answered: as in [RecoveredCommand]. It is empty where no one asked, since the
 	// outcome was awaited or a person answers.
-	Fate   string `json:"fate,omitempty"`
+	Fate string `json:"fate,omitempty"`
+	// Again says that a person had reported before that the command was not performed, and that the instrument
+	// does not know: it may have begun since they looked, so that they are asked again.
+	Again  bool   `json:"again,omitempty"`
 	Reason string `json:"reason,omitempty"`
 }
 

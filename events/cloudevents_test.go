@@ -96,6 +96,7 @@ func TestCloudEventSubject(t *testing.T) {
 		events.KindCampaignResumed: "", events.KindCampaignStopped: "", events.KindCampaignCompleted: "",
 		events.KindRecoveryDone: "", events.KindAnchorsDeclared: "", events.KindNoteAdded: "e5",
 		events.KindFileAttached: "e1", events.KindFileWithdrawn: "e1", events.KindStockCounted: "",
+		events.KindSafetyOrdered: "", events.KindSafetyAnswered: "",
 		events.KindQuestionAsked: "q2", events.KindQuestionAnswered: "q2", events.KindQuestionSuperseded: "q2", events.KindQuestionContested: "q2",
 		events.KindQuestionExpired: "q2", events.KindQuestionWithdrawn: "q2",
 		events.KindExperimentRequested: "e1", events.KindExperimentDispatched: "e1", events.KindExperimentStarted: "e1",

@@ -60,6 +60,8 @@ const (
 	KindCancellationOrdered  Kind = "cancellation.ordered"
 	KindCancellationAnswered Kind = "cancellation.answered"
 	KindInstrumentAnswered   Kind = "instrument.answered"
+	KindSafetyOrdered        Kind = "safety.ordered"
+	KindSafetyAnswered       Kind = "safety.answered"
 
 	KindRegionExcluded       Kind = "region.excluded"
 	KindRegionAllowed        Kind = "region.allowed"
@@ -244,6 +246,8 @@ var campaigns = NewVocabulary(
 	RowOf[CancellationOrdered](KindCancellationOrdered, 1),
 	RowOf[CancellationAnswered](KindCancellationAnswered, 1),
 	RowOf[InstrumentAnswered](KindInstrumentAnswered, 1),
+	RowOf[SafetyOrdered](KindSafetyOrdered, 1),
+	RowOf[SafetyAnswered](KindSafetyAnswered, 1),
 	RowOf[RegionExcluded](KindRegionExcluded, 1),
 	RowOf[RegionAllowed](KindRegionAllowed, 1),
 	RowOf[MeasurementsJudged](KindMeasurementsJudged, 1),

@@ -48,11 +48,14 @@ func checkVoided(v events.Voided) error {
 	return nil
 }
 
-// Abort calls everything off that is under way, at once, and pauses the campaign
-// or stops it for good.
+// Abort calls everything off that is under way, at once, brings the devices to their safe states that
+// have one, and pauses the campaign or stops it for good.
 type Abort struct {
 	Stop   bool   `json:"stop,omitempty" doc:"Stop the campaign for good; else it is paused."`
 	Reason string `json:"reason,omitempty"`
+	// Secures are the instruments whose devices have a safe state, by the campaign's names for them.
+	// It does not travel: who runs the campaign knows them.
+	Secures map[string]string `json:"-"`
 }
 
 // record orders that commands are called off.
@@ -115,18 +118,25 @@ func (r *Abort) record(c Now, _ *Request) ([]events.Payload, error) {
 			payloads = append(payloads, (&Cancel{Reason: r.Reason}).order(o, ""))
 		}
 	}
+	payloads = append(payloads, ordered(c.State, r.Secures, r.Reason)...)
 	if payloads == nil {
 		return nil, conflict(c.Name, "the campaign is %s, and nothing is under way that is not called off already", c.Status)
 	}
 	return payloads, nil
 }
 
+// NeedsDevices reports whether anything may still be sent to an instrument. An ended campaign with
+// nothing under way sends nothing; one whose last batch is still in the oven takes it out.
+func NeedsDevices(s *campaign.State) bool {
+	return s.Definition != nil && s.Definition.Measures() &&
+		(!s.Status.Ended() || s.AtWork() > 0 || openBatch(s) != nil)
+}
+
 // DevicesOf are the names of the devices that the campaign may have at work, or
 // sends its next experiment to: identity and name, as the device described
-// itself, and the name in the lab's file. An ended campaign with nothing under
-// way uses none.
+// itself, and the name in the lab's file.
 func DevicesOf(s *campaign.State) (names []string) {
-	if s.Definition == nil || !s.Definition.Measures() || s.Status.Ended() && s.AtWork() == 0 {
+	if !NeedsDevices(s) {
 		return nil
 	}
 	add := func(more ...string) {
@@ -176,9 +186,11 @@ func OwesCallOff(s *campaign.State, x *campaign.Experiment) bool {
 // the outcome is unknown, or another goroutine awaits it.
 //
 // Where the answer takes up again what a person has meanwhile declared as not performed, the outcome
-// is not too late: it is awaited.
+// is not too late: it is awaited. unheard says that this process sent the command, and that its start was
+// never confirmed.
 func CalledOff(
-	c Now, about string, by events.Voided, fate instruments.Fate, ended *instruments.Outcome, from instruments.Description,
+	c Now, about string, by events.Voided, fate instruments.Fate, unheard bool, ended *instruments.Outcome,
+	from instruments.Description,
 ) []events.Payload {
 	o := c.Order(about)
 	if !o.BeingCalledOff() {
@@ -188,11 +200,19 @@ func CalledOff(
 		Command: o.ID, By: by, Instrument: o.Instrument, Fate: string(fate),
 	}
 	answered.Experiment, answered.Act = subject(o)
+	answered.Again = unheard && AskedAgain(o, fate)
 	payloads := []events.Payload{answered}
 	if ended != nil && !o.Open && !(o.DidNotTakePlace() && answered.Acted()) {
 		payloads = append(payloads, Concluded(c, about, *ended, nil, from)...)
 	}
 	return payloads
+}
+
+// AskedAgain reports whether a person who has said that a command was not performed is asked again where its
+// start was never confirmed: that was before it was void, and the instrument does not know. The start may have
+// lain in a pipe.
+func AskedAgain(o campaign.Order, fate instruments.Fate) bool {
+	return o.Real && o.DidNotTakePlace() && fate == instruments.FateUnknown
 }
 
 // Confirmed returns the record of an instrument's confirmation of a command, nil where it tells

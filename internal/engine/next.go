@@ -31,6 +31,8 @@ type World struct {
 	Occupied map[string]bool
 	// CallingOff are the calls that a command is off, by its experiment.
 	CallingOff map[string]CallingOff
+	// SecuringBy are the calls to bring a device to its safe state, by the campaign's name for it.
+	SecuringBy map[string]CallingOff
 	// Resources are the instruments, by the campaign's names for them; the only one of a campaign
 	// without a procedure has the empty name.
 	Resources map[string]Resource
@@ -86,6 +88,10 @@ func Attended(s *campaign.State, w World) World {
 	for _, o := range s.BeingCalledOff() {
 		w.CallingOff[o.Subject] = CallingOff{Order: o.CallOff.Order}
 	}
+	w.SecuringBy = make(map[string]CallingOff)
+	for _, d := range s.Securing() {
+		w.SecuringBy[d.Resource] = CallingOff{Order: d.Order}
+	}
 	w.InFlight = make(map[string]bool, len(s.Experiments)+len(s.Questions))
 	for i := range s.Experiments {
 		w.InFlight[s.Experiments[i].ID] = true
@@ -111,6 +117,8 @@ type (
 	Recover struct{ Subjects []string }
 	// CallOff tells the instrument that the command of a subject is off.
 	CallOff struct{ Subject string }
+	// Secure tells an instrument to bring its device to its safe state.
+	Secure struct{ Resource string }
 	// Describe asks an instrument to describe itself, before the first command.
 	Describe struct{ Resource string }
 	// Queue asks for the ticket that an experiment or an act is dispatched with, at an
@@ -177,6 +185,7 @@ type (
 func (Record) step()   {}
 func (Recover) step()  {}
 func (CallOff) step()  {}
+func (Secure) step()   {}
 func (Describe) step() {}
 func (Queue) step()    {}
 func (Unqueue) step()  {}
@@ -210,6 +219,7 @@ var Present = RulesCounting(occurrences)
 // as the circuit breaker counts them. Earlier versions had another.
 func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) Rules {
 	return Rules{
+		nextSafe,
 		nextCallOff,
 		nextLost,
 		nextContradicted,
@@ -257,7 +267,10 @@ func (all Rules) Next(c Now) (Step, error) {
 			}
 		}
 		if wait, ok := step.(Wait); ok {
-			step = firstCalledOff(c, wait)
+			if payload := Remake(c.State); payload != nil {
+				return record(payload) // last of all: earlier programs left it to a person
+			}
+			step = firstSafe(c, firstCalledOff(c, wait))
 		}
 		if step != nil || err != nil {
 			return step, err
@@ -436,7 +449,7 @@ func nextEnd(c Now) (Step, error) {
 		func(*campaign.Question) string { return ended }); payloads != nil {
 		return record(payloads...)
 	}
-	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil || openBatch(c.State) != nil {
+	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil || securing(c) != nil || openBatch(c.State) != nil {
 		return waitForWork(c), nil
 	}
 	for _, q := range c.quantities.All() {
@@ -625,6 +638,9 @@ func Deadline(c Now) time.Time {
 		add(giveUp)
 	}
 	add(actDeadline(c))
+	for _, d := range securing(c) {
+		add(d.At.Add(safetyHolds))
+	}
 	if !c.Status.Ended() {
 		add(awaitedUntil(c))
 	}

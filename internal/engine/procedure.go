@@ -465,6 +465,8 @@ func Awaited(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy) 
 	var at []string
 	for a := range c.ActsOf(b) {
 		switch {
+		case Remade(c.State, a):
+			at = append(at, fmt.Sprintf("%s to be called off, and made again", a.ID))
 		case a.Command.Fate == campaign.Unknown:
 			return fmt.Sprintf("a person: the fate of %s (%s of %s) is unknown", a.ID, a.Stage, b.ID),
 				[]problem.Remedy{settle(a.ID)}

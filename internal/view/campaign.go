@@ -64,7 +64,9 @@ type Campaign struct {
 	// CalledOff are the experiments that are being called off, also such as have
 	// an outcome; Contradicted is the one, or the act, whose settled fate its instrument has
 	// contradicted, nil for none.
-	CalledOff    []campaign.Experiment
+	CalledOff []campaign.Experiment
+	// Securing are the devices that were ordered to their safe states, and have not said that they are there.
+	Securing     []campaign.Safety
 	Contradicted *campaign.Order
 	// Batches are those under way, Acts those that are open or being called off.
 	Batches []BatchStatus
@@ -139,6 +141,7 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 	for i := range s.Experiments {
 		c.count(&s.Experiments[i])
 	}
+	c.Securing = s.Securing()
 	for _, o := range s.BeingCalledOff() {
 		if x := s.Experiment(o.Subject); x != nil {
 			c.CalledOff = append(c.CalledOff, *x)

@@ -83,7 +83,9 @@ type StatusDocument struct {
 	// CalledOff are those that are being called off: their instrument has not
 	// answered yet that it never begins them any more.
 	CalledOff []campaign.Experiment `json:"called_off,omitempty"`
-	Questions []campaign.Question   `json:"questions"`
+	// Securing are the devices that were ordered to their safe states, and have not said that they are there.
+	Securing  []campaign.Safety   `json:"securing,omitempty"`
+	Questions []campaign.Question `json:"questions"`
 	// Awaited are the quantities that experiments which have ended are still to
 	// give.
 	Awaited []campaign.Awaited `json:"awaited,omitempty"`
@@ -125,6 +127,7 @@ func (st *Status) Document() *StatusDocument {
 		Batches:   st.Batches,
 		Acts:      st.Acts,
 		CalledOff: st.CalledOff,
+		Securing:  st.Securing,
 		Questions: append([]campaign.Question{}, st.Questions...),
 		Awaited:   st.Awaited,
 		Stocks:    StockStatuses(st.Stocks),
@@ -174,11 +177,12 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 
 // NeedsPerson lists a person's tasks before the campaign goes on.
 //
-// Acts come first: one whose fate is unknown holds its batch, which may stand in an oven. A stock that does not suffice comes next: it is refilled while the rest is looked into. Fates that
+// A device that is to be safe comes first. Acts follow: one whose fate is unknown holds its batch, which may stand in an oven. A stock that does not suffice comes next: it is refilled while the rest is looked into. Fates that
 // are unknown follow: they hold the campaign up, and a device may be at work. The order is that of the
 // experiments, so that the text stays the same from one call to the next. driven says whether a process drives the campaign.
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
-	needs := append(append([]string{}, c.actsNeed(how)...), c.short(how)...)
+	needs := append([]string{}, c.Unsafe()...)
+	needs = append(append(needs, c.actsNeed(how)...), c.short(how)...)
 	needs = append(needs, c.calledOff(how, driven)...)
 	needs = append(needs, c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:
@@ -208,6 +212,14 @@ func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 		}
 		needs = append(needs, fmt.Sprintf("%s is in doubt: %s Settle it with `%s`", x.ID,
 			x.Flag.Reason, how(settle)))
+	}
+	return needs
+}
+
+// Unsafe says which devices were ordered to their safe states, and have not said that they are there.
+func (c *Campaign) Unsafe() (needs []string) {
+	for _, d := range c.Securing {
+		needs = append(needs, d.Instrument+" is ordered to its safe state, and has not said that it is there: see to it by hand")
 	}
 	return needs
 }

@@ -157,6 +157,8 @@ var tellings = map[events.Kind]telling{
 	events.KindCancellationOrdered:  tells((*Story).cancellationOrdered),
 	events.KindCancellationAnswered: tells((*Story).cancellationAnswered),
 	events.KindInstrumentAnswered:   tells((*Story).instrumentAnswered),
+	events.KindSafetyOrdered:        says(safetyOrdered),
+	events.KindSafetyAnswered:       says(safetyAnswered),
 	events.KindMeasurementsJudged:   routine(says(measurementsJudged)),
 	events.KindMeasurementFlagged:   says(measurementFlagged),
 	events.KindMeasurementCorrected: tells((*Story).measurementCorrected),

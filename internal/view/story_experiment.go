@@ -139,6 +139,9 @@ func (s *Story) cancellationAnswered(e events.Event, p *events.CancellationAnswe
 	if p.Acted() {
 		entry.Text = subject + " had begun before it was called off: its outcome is awaited"
 	}
+	if p.Again {
+		entry.Text += "; it may have begun before, and " + p.Instrument + " does not know: look again"
+	}
 	return entry
 }
 

@@ -349,6 +349,11 @@ var acts = map[events.Kind]struct {
 				a.Command.RecalledAt = e.Time
 				a.Status, a.Cause = "", ""
 				a.EndedAt = time.Time{}
+			} else if p.Again && a.Status == events.ActDeferred {
+				a.Command.CallOff.Overtaken = true
+				a.Command.Fate = Unknown
+				a.Status, a.Cause = "", LookAgain
+				a.EndedAt = time.Time{}
 			}
 			return ""
 		})},

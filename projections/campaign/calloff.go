@@ -73,9 +73,13 @@ func answerable(_ *State, x *Experiment, p *events.CancellationAnswered) (proble
 	return uncommanded(x)
 }
 
+// LookAgain is the cause of an unknown fate that a person had settled too early.
+const LookAgain = "it was said not to have been performed before it was certain that it cannot begin any more, " +
+	"and the instrument does not know: look again"
+
 // void folds the word that a command cannot begin any more. What the device has
 // done meanwhile overtakes a person's word that it was not performed: its
-// outcome is awaited again.
+// outcome is awaited again. Where the device does not know, the person is asked again.
 func void(_ *State, x *Experiment, e events.Event, p *events.CancellationAnswered) {
 	x.Command.CallOff = answered(x.Command.CallOff, e, p, !x.Status.Open())
 	if x.Command.CallOff.acted(p) && (x.Status == Unresolved || x.Status == Cancelled) {
@@ -85,6 +89,12 @@ func void(_ *State, x *Experiment, e events.Event, p *events.CancellationAnswere
 		x.Source = ""
 		x.EndedAt = time.Time{}
 		x.Command.RecalledAt = e.Time
+	} else if p.Again && x.Status == Cancelled {
+		x.Command.CallOff.Overtaken = true
+		x.Command.Fate = Unknown
+		x.Cause = LookAgain
+		x.Source = ""
+		x.EndedAt = time.Time{}
 	}
 }
 

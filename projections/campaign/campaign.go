@@ -143,6 +143,10 @@ func (s *State) apply(e events.Event, payload events.Payload) (problem string) {
 		return withdrawFile(s, p)
 	case *events.StockCounted:
 		return counted(s, e, p)
+	case *events.SafetyOrdered:
+		return secure(s, e, p)
+	case *events.SafetyAnswered:
+		return secured(s, e, p)
 
 	case *events.ExperimentRequested:
 		return s.request(e, p)
@@ -248,6 +252,7 @@ func (s *State) applyCampaign(e events.Event, payload events.Payload) {
 		s.ResumedAt = len(s.Experiments)
 		s.ResumedOn = e.Time
 		s.Contradicted = ""
+		s.Safety = nil // whoever resumes it has looked
 	case *events.CampaignStopped:
 		s.Status = Stopped
 		s.Reason = p.Reason

@@ -261,6 +261,8 @@ type State struct {
 	Notes     []Note                  `json:"notes,omitempty"`
 	// Files in order: Files[i].ID is events.FileID(i+1).
 	Files []File `json:"files,omitempty"`
+	// Safety are the devices that were ordered to their safe state since the campaign was last resumed.
+	Safety []Safety `json:"safety,omitempty"`
 	// Stocks are what commands use up, in the order of their names.
 	Stocks []Stock `json:"stocks,omitempty"`
 	// Failure is the cause of the last fit, if it failed.

@@ -24,6 +24,13 @@ func checkFollows(a *auditor, in *identified) {
 	a.uncalled(in.subject(), "nothing before it calls for it")
 }
 
+// checkRemade makes the engine's record again of an act whose fate is unknown, and which is made again.
+func checkRemade(a *auditor, in *identified) {
+	if remake := engine.Remake(a.core.State()); !reflect.DeepEqual(remake, in.payload) {
+		a.mismatch(in.subject(), "nothing before it calls for it")
+	}
+}
+
 // resourceOf is the campaign's name of the instrument that an act is handed to.
 func resourceOf(a *auditor, p *events.ActDispatched) string {
 	b := a.core.State().Batch(p.Batch)
@@ -71,6 +78,9 @@ func checkActEnded(a *auditor, in *identified, p *events.ActEnded) {
 	}
 	if (p.Status == events.ActDone) != (p.Cause == "") || p.Status != events.ActDone && p.Gave != nil {
 		a.mismatch(p.Act, "it is %s, with the cause %q, and gave %d results", p.Status, p.Cause, len(p.Gave))
+	}
+	if in.author == byInstrument && reflect.DeepEqual(engine.Remake(a.core.State()), in.payload) {
+		a.mismatch(p.Act, "its actor is %q, and the engine ends an act that is made again", a.event.Actor)
 	}
 	checkGave(a, act, p.Status, p.Gave, events.ActFailed, events.ActInfeasible)
 }

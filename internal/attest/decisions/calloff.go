@@ -5,6 +5,7 @@ import (
 
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
@@ -69,10 +70,10 @@ func (b *batch) pays(experiment string) {
 }
 
 // checkCalled checks that the command and the instrument in an order or an answer are those of the
-// experiment. A person names no instrument.
+// experiment. An order names no instrument, and a person does not.
 func checkCalled(a *auditor, in *identified) {
 	instrument := in.o.Instrument
-	if in.author == byPerson {
+	if _, order := in.payload.(*events.CancellationOrdered); order || in.author == byPerson {
 		instrument = ""
 	}
 	if in.about.Command != in.o.ID || in.about.Instrument != instrument {
@@ -131,6 +132,9 @@ func checkVoid(a *auditor, in *identified, p *events.CancellationAnswered) {
 		a.mismatch(p.Subject(), "its command could not begin any more")
 	case p.By != events.VoidedByPower && p.Reason != "":
 		a.mismatch(p.Subject(), "it gives a reason, and no person said it")
+	}
+	if p.Again && !engine.AskedAgain(o, instruments.Fate(p.Fate)) { // earlier programs never asked again
+		a.mismatch(p.Subject(), "a person is to look again, and had not said that it was not performed")
 	}
 	underWay := o.UnderWay()
 	switch instruments.Fate(p.Fate) {

@@ -203,7 +203,7 @@ func heard(t *testing.T) history {
 	t.Helper()
 	ended := &instruments.Outcome{Status: instruments.Failed, Cause: "the line was cut"}
 	return says(t, wentOn(t, "0.4.0/people", 74), "e11", 0, func(c engine.Now) []events.Payload {
-		return engine.CalledOff(c, "e11", events.VoidedByInstrument, instruments.FateFinished, ended, mixing)
+		return engine.CalledOff(c, "e11", events.VoidedByInstrument, instruments.FateFinished, false, ended, mixing)
 	})
 }
 
@@ -237,7 +237,7 @@ func takenUp(t *testing.T) history {
 	h.name, h.from, h.build = "taken up", from, build
 	ended := instruments.Outcome{Status: instruments.Failed, Cause: "a leak"}
 	h = says(t, h, "e1", 0, func(c engine.Now) []events.Payload {
-		return engine.CalledOff(c, "e1", events.VoidedByInstrument, instruments.FateRunning, &ended, mixing)
+		return engine.CalledOff(c, "e1", events.VoidedByInstrument, instruments.FateRunning, false, &ended, mixing)
 	})
 	return says(t, h, "e1", 1, func(c engine.Now) []events.Payload {
 		return engine.Concluded(c, "e1", ended, nil, mixing)

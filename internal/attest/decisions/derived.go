@@ -58,6 +58,10 @@ func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 			checkPause(a, p)
 		}
 
+	case *events.CancellationOrdered, *events.ActEnded:
+		if in.author == byEngine {
+			checkRemade(a, in)
+		}
 	case *events.BatchPlanned, *events.BatchEnded:
 		if in.author == byEngine {
 			checkFollows(a, in)

@@ -73,13 +73,15 @@ var writers = map[events.Kind]author{
 	events.KindBatchEnded:    byEngine | byPerson,
 	events.KindActDispatched: byEngine,
 	events.KindActAccepted:   byInstrument,
-	events.KindActEnded:      byInstrument,
+	events.KindActEnded:      byInstrument | byEngine,
 	events.KindActUnresolved: byInstrument | byEngine,
 	events.KindActResolved:   byPerson,
 
-	events.KindCancellationOrdered:  byPerson,
+	events.KindCancellationOrdered:  byPerson | byEngine,
 	events.KindCancellationAnswered: byInstrument | byEngine | byPerson,
 	events.KindInstrumentAnswered:   byInstrument,
+	events.KindSafetyOrdered:        byPerson,
+	events.KindSafetyAnswered:       byInstrument,
 
 	events.KindRegionExcluded:       byPerson,
 	events.KindRegionAllowed:        byPerson,
@@ -190,6 +192,7 @@ var members = map[events.Kind]func(*batch, *identified) bool{
 	events.KindCancellationOrdered:  joinsCancellation,
 	events.KindCancellationAnswered: joinsCancellation,
 	events.KindInstrumentAnswered:   member(joinsHeard),
+	events.KindSafetyOrdered:        member(joinsSafety),
 }
 
 // member is a rule on the payloads of one type.
@@ -430,6 +433,7 @@ func checkActor(a *auditor, in *identified) {
 	switch {
 	case in.author == byExpert && in.name != in.about.Expert:
 		a.mismatch(in.subject(), "its actor is %q, and it is an answer of %q", e.Actor, in.about.Expert)
+	case a.event.Kind == events.KindSafetyAnswered: // see checkSecured
 	case in.author == byInstrument && in.o.Command == nil:
 		a.mismatch(in.subject(), "its actor is %q, and it is about no experiment", e.Actor)
 	case in.author != byInstrument || in.name == in.o.Instrument:
@@ -447,6 +451,8 @@ func checkCause(a *auditor, in *identified) {
 	s := a.core.State()
 	want := s.LastEvent
 	switch {
+	case a.event.Kind == events.KindSafetyAnswered:
+		want = orderedSafe(s, in.payload.(*events.SafetyAnswered))
 	case in.author == byInstrument && in.o.Command != nil, a.event.Kind == events.KindExperimentDispatched && in.x != nil:
 		want = in.o.LastEvent
 	case in.author == byExpert && in.q != nil && !in.about.Volunteered:

@@ -58,6 +58,7 @@ var facts = map[events.Kind]func(*auditor, *identified){
 	events.KindCancellationOrdered:  of(checkOrdered),
 	events.KindCancellationAnswered: of(checkVoid),
 	events.KindInstrumentAnswered:   of(checkHeard),
+	events.KindSafetyAnswered:       of(checkSecured),
 	events.KindMeasurementCorrected: of(checkCorrection),
 	events.KindExperimentCorrected:  of(checkOutcome),
 	events.KindMeasurementFlagged:   of(checkWord),

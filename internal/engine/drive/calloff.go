@@ -175,7 +175,7 @@ func (m calledOff) apply(ctx context.Context, r *Runner) error {
 	}
 	from := r.devices[o.Resource].description
 	known := evidenceOf(o.Command, from)
-	payloads := engine.CalledOff(r.core.At(engine.World{}), m.subject, m.by, m.fate, m.ended, from)
+	payloads := engine.CalledOff(r.core.At(engine.World{}), m.subject, m.by, m.fate, r.couriers.unheard[m.subject], m.ended, from)
 	if payloads == nil {
 		return nil
 	}

@@ -681,3 +681,72 @@ func TestCalledOffInEveryWay(t *testing.T) {
 		}
 	}
 }
+
+// forgetting hides from campaignd what a pipe knows of commands of before.
+type forgetting struct{ instruments.Instrument }
+
+// Law: a word that a command was not performed counts where it is younger than the certainty that the command
+// cannot begin any more, or where the device agrees. A device that does not know what it did has read the start
+// after the person had looked: they are asked again, and what repeats the experiment waits for that.
+func TestWordThatIsOlderThanTheVoid(t *testing.T) {
+	for _, c := range []struct {
+		second events.Resolution // once they have looked again
+		moved  int
+	}{{events.ResolvedFailed, 1}, {events.ResolvedNotPerformed, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			device := newPipe()
+			log := memlog.New()
+			device.hold(true)
+			a := attend(t, log, pipedCampaign(t, 1), forgetting{device})
+			word := func(r events.Resolution) {
+				t.Helper()
+				if err := a.ask(t, engine.Request{Resolve: &engine.Resolve{
+					Experiment: "e1", Resolution: r, Repeat: r == events.ResolvedNotPerformed,
+				}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			time.Sleep(15 * time.Second) // e1 is given up
+			word(events.ResolvedNotPerformed)
+			time.Sleep(time.Second)
+			device.hold(false)
+			time.Sleep(time.Minute)
+			if x := a.experiments()[0]; x.Status != campaign.Unresolved || x.Cause != campaign.LookAgain {
+				t.Errorf("e1 is %s: %s", x.Status, x.Cause)
+			}
+			if moved := device.begun(); len(moved) != 1 {
+				t.Errorf("before the person has looked again, %v moved", moved)
+			}
+			word(c.second)
+			if err := <-a.over; err != nil {
+				t.Fatal(err)
+			}
+			if moved := device.begun(); len(moved) != c.moved || len(a.experiments()) != 2 {
+				t.Errorf("%s: %v moved, of %d experiments", c.second, moved, len(a.experiments()))
+			}
+			audited(t, log, "branin")
+		})
+	}
+}
+
+// A start that was confirmed was read: the word of a person who has looked since stands.
+func TestWordOnAConfirmedCommand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		device := newPipe()
+		device.slow = []string{"e1"}
+		log := memlog.New()
+		a := attend(t, log, pipedCampaign(t, 1), forgetting{device})
+		time.Sleep(15 * time.Second) // e1 has begun, and is given up
+		if err := a.ask(t, engine.Request{Resolve: &engine.Resolve{
+			Experiment: "e1", Resolution: events.ResolvedNotPerformed, Repeat: true,
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		if x := a.experiments()[0]; x.Status != campaign.Cancelled || !x.Command.Void() {
+			t.Errorf("e1 is %s: %s", x.Status, x.Cause)
+		}
+		a.end()
+		<-a.over
+	})
+}

@@ -29,6 +29,8 @@ type couriers struct {
 
 	inFlight   map[string]context.CancelFunc // subjects of commands and questions waited for
 	calls      map[string]*call              // that commands are off, by their subjects
+	securing   map[string]*call              // that devices are to be safe, by the campaign's names for them
+	unheard    map[string]bool               // commands that this process sent, and whose start is not confirmed
 	recovery   *recovery                     // nil unless one is under way
 	collecting map[string]bool               // experiments whose late quantities it is asked for
 	listening  map[string]context.CancelFunc // experiments whose late values it may report unasked
@@ -76,6 +78,10 @@ func (c *couriers) world(w *engine.World, s *campaign.State) {
 	w.CallingOff = make(map[string]engine.CallingOff, len(c.calls))
 	for id, call := range c.calls {
 		w.CallingOff[id] = engine.CallingOff{Order: call.order, Why: call.why}
+	}
+	w.SecuringBy = make(map[string]engine.CallingOff, len(c.securing))
+	for name, call := range c.securing {
+		w.SecuringBy[name] = engine.CallingOff{Order: call.order, Why: call.why}
 	}
 	w.Collecting = maps.Clone(c.collecting)
 	w.Prompted = c.prompted

@@ -63,6 +63,8 @@ var forgedLogs = map[string]struct {
 	"calledoff": {calledOff, []events.Kind{
 		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
 	}},
+	"remade":  {remade, []events.Kind{events.KindActEnded, events.KindCancellationOrdered, events.KindCancellationAnswered}},
+	"secured": {secured, []events.Kind{events.KindSafetyOrdered, events.KindSafetyAnswered}},
 	"cycled":  {cycled, []events.Kind{events.KindInstrumentSignalled}},
 	"stocked": {stocked, []events.Kind{events.KindStockCounted, events.KindExperimentDispatched}},
 	"procedure": {procedures, []events.Kind{
@@ -144,7 +146,7 @@ func forgeAll(t *testing.T, all []events.Event, kinds []events.Kind) {
 	for n, key := range keys {
 		f := alike[key][n%len(alike[key])]
 		kind := all[f.At].Kind
-		if kinds != nil && !slices.Contains(kinds, kind) || n%seldom != 0 || !draws.Turn(n, 3) {
+		if kinds != nil && !slices.Contains(kinds, kind) || n%seldom != 0 || !draws.Turn(n, 5) {
 			continue
 		}
 		log := memlog.New()

@@ -62,6 +62,8 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"cycled":     cycled,
 	"stocked":    stocked,
 	"procedure":  procedures,
+	"secured":    secured,
+	"remade":     remade,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

@@ -42,6 +42,11 @@ func (m request) apply(ctx context.Context, r *Runner) error {
 		m.reply <- reply{events: first, err: err}
 		return nil
 	}
+	if m.Abort != nil {
+		abort := *m.Abort // it belongs to the caller
+		abort.Secures = r.secures()
+		m.Abort = &abort
+	}
 	batch, err := r.core.Granted(m.Request, r.Now(), r.simulated)
 	if err != nil {
 		m.reply <- reply{err: err}
@@ -106,6 +111,7 @@ type started struct{ subject, command string }
 
 // apply records the confirmation, once: after a recovery it may come again.
 func (m started) apply(ctx context.Context, r *Runner) error {
+	delete(r.couriers.unheard, m.subject)
 	o := r.core.State().Order(m.subject)
 	if o.Fate != campaign.Sent {
 		return nil
@@ -121,6 +127,7 @@ type signalled struct {
 }
 
 func (m signalled) apply(ctx context.Context, r *Runner) error {
+	delete(r.couriers.unheard, m.subject)
 	payload := engine.Signalled(r.core.At(engine.World{Now: r.Now()}), m.subject, m.sign)
 	if payload == nil {
 		return nil

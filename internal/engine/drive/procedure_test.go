@@ -252,7 +252,7 @@ func TestActIsResolvedForEachExperiment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		def := plated(func(def *definition.Campaign) {
 			def.Budget.Experiments = 3
-			def.Procedure[3].Together = true
+			def.Procedure[3].Together, def.Procedure[3].Repeatable, def.Procedure[3].Tries = true, false, 0
 		})
 		log, used := memlog.New(), newStations()
 		used["meter"].says["a5"] = instruments.Outcome{Status: instruments.Done, Gave: []events.Given{

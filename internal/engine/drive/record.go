@@ -56,6 +56,7 @@ func (r *Runner) record(ctx context.Context, batch []events.Event) ([]events.Eve
 	// Experiments settled now are no longer awaited, and their places at the device are free.
 	r.couriers.releaseSettled(s)
 	r.couriers.releaseCalls(s)
+	r.couriers.releaseSecured(s)
 	for _, d := range r.devices {
 		d.endTickets(s)
 	}

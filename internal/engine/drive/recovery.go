@@ -34,6 +34,11 @@ import (
 // ledger still knows of no start, is the experiment put off and requested by another command.
 // The device has to say which one it is. No ledger outweighs a confirmation in the log.
 //
+// "Cancelled" is as much a word about the past: a device that has forgotten what it did notes of a
+// command that is called off afterwards that it never took place. So it proves no more than "not
+// started" of a command that the log has as confirmed, unless the ledger is durable: an arm loaded
+// an oven, rebooted, and loaded it again.
+//
 // A simulation may forget, and is started again: nothing physical has happened.
 
 // evidence holds the log's knowledge of a command and of the instrument it was sent to.
@@ -221,6 +226,11 @@ func fateOf(
 	if provable && !e.off && v.fate == instruments.FateFinished && cancelled(ctx, instrument, cmd) {
 		// campaignd was killed between voiding it and the record of that. Nobody ordered it off.
 		return notStarted
+	}
+	if e.confirmed && !e.repeatable && !(ok && keeper.Keeps()) &&
+		v.fate == instruments.FateFinished && cancelled(ctx, instrument, cmd) {
+		return verdict{fate: instruments.FateUnknown, cause: "the instrument had confirmed the command and now says " +
+			"that it was called off and never took place, which its memory alone cannot prove"}
 	}
 	if v.fate != instruments.FateNotStarted || e.repeatable {
 		return v

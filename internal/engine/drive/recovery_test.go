@@ -198,7 +198,10 @@ func TestLedgerThatIsDurable(t *testing.T) {
 		"nobody knows after all": {events.KindExperimentDispatched, []func(*keeper){fates(none, unknown)}, "does not know what became", false},
 		"it had confirmed it":    {at: events.KindExperimentStarted, cause: "had confirmed the command"},
 		"it had given a sign":    {at: events.KindInstrumentSignalled, cause: "had confirmed the command"},
-		"it declares nothing":    {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.declares = false }}, "cannot prove", false},
+		"it had confirmed it, and has forgotten what it did": {events.KindExperimentStarted, []func(*keeper){
+			fates(finished, finished), void, earlier, func(k *keeper) { k.declares = false },
+		}, "was called off and never took place", false},
+		"it declares nothing": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.declares = false }}, "cannot prove", false},
 		"it is another one": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.description.Identity = "serial 2" }},
 			"it was sent to robot (serial 1)", false},
 		"it does not say which it is": {events.KindExperimentDispatched, []func(*keeper){func(k *keeper) { k.description.Identity = "" }}, "cannot prove", false},

@@ -152,24 +152,21 @@ func (r *Runner) equip() {
 	c.method = r.Method
 	if c.inFlight == nil {
 		c.inFlight = make(map[string]context.CancelFunc)
+		c.unheard = make(map[string]bool)
 	}
 }
 
 // Start loads the campaign and makes the runner ready; Run follows.
 //
-// It asks the instrument for its description and takes the lease, so that a caller learns of a
-// missing device before anything is running. A campaign that has ended with nothing under way
-// needs neither.
+// It asks the instruments for their descriptions and takes the leases, so that a caller learns of a
+// missing device before anything is running.
 func (r *Runner) Start(ctx context.Context) (err error) {
 	if err := r.load(ctx); err != nil {
 		return err
 	}
 	s := r.core.State()
-	if s.Status.Ended() && s.Count(campaign.Dispatched, campaign.Started) == 0 && s.AtWork() == 0 {
+	if !engine.NeedsDevices(s) {
 		return nil
-	}
-	if !s.Definition.Measures() {
-		return nil // nothing is measured
 	}
 	times := 1
 	if s.Sequence > 1 { // it has answered before
@@ -234,7 +231,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	r.couriers.calls = nil // of an earlier run
+	r.couriers.calls, r.couriers.securing = nil, nil // of an earlier run
 	r.couriers.hear(r.team)
 	for _, x := range r.core.State().Experiments {
 		r.listen(x.ID) // what an earlier process asked about
@@ -469,6 +466,12 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		r.couriers.recover(r.team, s, r.devices, step.Subjects, r.Now())
 	case engine.CallOff:
 		r.couriers.callOff(r.team, s, s.Order(step.Subject))
+	case engine.Secure:
+		for _, d := range s.Securing() {
+			if d.Resource == step.Resource {
+				r.couriers.secure(r.team, d)
+			}
+		}
 	case engine.Describe:
 		d := r.devices[step.Resource]
 		d.describing = true
@@ -533,6 +536,7 @@ func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 	}
 	delete(r.taking.taken, subject)
 	o := s.Order(subject)
+	r.couriers.unheard[subject] = true
 	r.await(o, verdict{fate: instruments.FateNotStarted}, evidenceOf(o.Command, d.description))
 	return nil
 }

@@ -112,6 +112,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 		s.Open = nil
 		s.Results = nil
 		s.Suspects = nil
+		s.Remade = nil
 		s.Answered = nil
 	}
 	p.doubts(s, e)
@@ -136,6 +137,9 @@ func (s *stream) ready() {
 	}
 	if s.Suspects == nil {
 		s.Suspects = make(map[string]string)
+	}
+	if s.Remade == nil {
+		s.Remade = make(map[string]bool)
 	}
 	if s.Answered == nil {
 		s.Answered = make(map[string]string)
@@ -192,11 +196,28 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		}
 	case *events.ExperimentUnresolved:
 		p.lost(e, payload.Experiment, payload.Instrument, payload.Cause)
+	case *events.CancellationAnswered:
+		switch {
+		case payload.Again:
+			p.lost(e, payload.Subject(), payload.Instrument, campaign.LookAgain)
+		case s.Remade[payload.Act] && payload.Fate == "unknown":
+			p.lost(e, payload.Act, payload.Instrument, "it was called off, and its instrument does not know what became of it")
+		}
+	case *events.ActDispatched:
+		stages := def.Procedure
+		if i := slices.IndexFunc(stages, func(s definition.Stage) bool { return s.Name == payload.Stage }); i >= 0 &&
+			stages[i].Repeatable && !def.At(stages[i].On).ByHand {
+			s.Remade[payload.Act] = true
+		}
 	case *events.ActUnresolved:
-		p.lost(e, payload.Act, payload.Instrument, payload.Cause)
+		if !s.Remade[payload.Act] {
+			p.lost(e, payload.Act, payload.Instrument, payload.Cause)
+		}
 	case *events.ActEnded:
+		delete(s.Remade, payload.Act)
 		over(payload.Act)
 	case *events.ActResolved:
+		delete(s.Remade, payload.Act)
 		over(payload.Act)
 	case *events.InstrumentStalled:
 		waited := time.Duration(payload.Waited * float64(time.Second))

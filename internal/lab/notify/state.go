@@ -122,6 +122,8 @@ type stream struct {
 	// Results are the valid measurements, Suspects the doubtful ones, with the reason.
 	Results  map[string]result `json:"results,omitempty"`
 	Suspects map[string]string `json:"suspects,omitempty"`
+	// Remade are the acts under way that are made again without a person, where their fate is unknown.
+	Remade map[string]bool `json:"remade,omitempty"`
 	// Answered is the author of each question's valid answer.
 	Answered map[string]string `json:"answered,omitempty"`
 }

@@ -64,7 +64,7 @@ func isAct(e events.Event, payload events.Payload) bool {
 		return strings.HasPrefix(e.Actor, "person:")
 	case *events.CancellationOrdered, *events.FileWithdrawn, *events.CampaignPaused, *events.CampaignResumed, *events.CampaignStopped,
 		*events.RegionExcluded, *events.RegionAllowed, *events.ExperimentResolved, *events.ActResolved,
-		*events.QuestionSuperseded, *events.QuestionContested, *events.StockCounted:
+		*events.QuestionSuperseded, *events.QuestionContested, *events.StockCounted, *events.SafetyOrdered:
 		return true
 	}
 	return false

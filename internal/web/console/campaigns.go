@@ -474,6 +474,9 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 		}
 		needs = append(needs, n)
 	}
+	for _, text := range s.Unsafe() {
+		needs = append(needs, need{Text: view.Stop(text), Alarm: true})
+	}
 	needs = append(needs, calledOffNeeds(&s.Campaign, base, s.Runs())...)
 	needs = append(needs, openNeeds(&s.Campaign, base)...)
 	if s.Failure != "" {

@@ -193,7 +193,7 @@ func (v *visitor) posts(path, fields string) {
 	v.do("post to "+path, chromedp.Evaluate[chromedp.Void](fetching(path, fields)))
 }
 
-// fetching is what posts a form from within a page.
+// fetching posts a form from within a page.
 func fetching(path, fields string) string {
 	return `void fetch("` + path + `", {method: "POST", keepalive: true, body: new URLSearchParams(` + fields + `)})`
 }
