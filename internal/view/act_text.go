@@ -41,10 +41,15 @@ func ActText(s *campaign.State, a *campaign.Act, experiment string) string {
 	if n := try(s, a); n > 1 {
 		text += fmt.Sprintf(", try %d", n)
 	}
-	if len(a.Command.Drawn) > 0 {
-		text += ", with " + format.Drawn(a.Command.Drawn)
+	return text + WithDrawn(a) + ": " + becameOf(s, a, experiment)
+}
+
+// WithDrawn says what an act uses up: ", with tips A1, B1"; "" for nothing.
+func WithDrawn(a *campaign.Act) string {
+	if len(a.Command.Drawn) == 0 {
+		return ""
 	}
-	return text + ": " + becameOf(s, a, experiment)
+	return ", with " + format.Drawn(a.Command.Drawn)
 }
 
 // couldBegin is when an act could have begun at the earliest: what was before it had ended, and its time

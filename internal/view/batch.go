@@ -96,14 +96,6 @@ func actsOf(s *campaign.State) (all []campaign.Act) {
 	return all
 }
 
-// ActsOf are the acts of a batch, in order.
-func ActsOf(s *campaign.State, b *campaign.Batch) (all []campaign.Act) {
-	for a := range s.ActsOf(b) {
-		all = append(all, *a)
-	}
-	return all
-}
-
 // BatchText puts a batch into words, the campaign's name for it first: "b3: 24 experiments · measure 11
 // of 24 at meter · 1 unresolved".
 func BatchText(b *BatchStatus) string {
@@ -177,7 +169,7 @@ func (c *Campaign) actsNeed(how How) (needs []string) {
 			needs = append(needs, fmt.Sprintf("the fate of %s is unknown (%s): look at %s, then `%s`",
 				actName(a), a.Cause, a.Resource, how(c.settleAct(a))))
 		case a.Open() && c.Definition.At(a.Resource).ByHand:
-			byHand = append(byHand, fmt.Sprintf("%s is done by hand at %s: then `%s`", actName(a), a.Resource, how(c.settleAct(a))))
+			byHand = append(byHand, fmt.Sprintf("%s is done by hand at %s%s: then `%s`", actName(a), a.Resource, WithDrawn(a), how(c.settleAct(a))))
 		}
 	}
 	if n := len(byHand) - fewIDs; n > 0 {

@@ -109,3 +109,35 @@ func TestActsInLines(t *testing.T) {
 		t.Errorf("the last act is told as %q", got)
 	}
 }
+
+// Law: the record of an act has what programs want to know besides its state: which attempt it is, when it
+// could have begun, when it was accepted, and the files that came with it.
+func TestActRecords(t *testing.T) {
+	at := func(second int) time.Time { return time.Unix(int64(second), 0).UTC() }
+	act := func(id string, from, until int) campaign.Act {
+		return campaign.Act{ID: id, Batch: "b1", Stage: "read", Experiments: []string{"e1"}, EndedAt: at(until),
+			Command: campaign.Command{DispatchedAt: at(from)}}
+	}
+	file := func(id, actor string, second int, withdrawn bool) campaign.File {
+		return campaign.File{ID: id, Experiment: "e1", Actor: actor, Time: at(second), Withdrawn: withdrawn}
+	}
+	s := &campaign.State{
+		Batches: []campaign.Batch{{ID: "b1", Acts: []string{"a1", "a2"}, PlannedAt: at(1), Procedure: []definition.Stage{{Name: "read"}}}},
+		Acts:    []campaign.Act{act("a1", 5, 8), act("a2", 9, 12)},
+		Files: []campaign.File{
+			file("f1", "instrument:acme", 8, false), file("f2", "instrument:acme", 12, false),
+			file("f3", "person:ada", 12, false), file("f4", "instrument:acme", 12, true),
+		},
+	}
+	timeline := &Timeline{Lines: []Line{
+		{Time: at(6), Entry: Entry{Kind: events.KindActAccepted, Subject: "a1"}},
+		{Time: at(8), Entry: Entry{Kind: events.KindActEnded, Subject: "a1"}},
+	}}
+	all := timeline.ActRecords(s, s.ActsOf(&s.Batches[0]))
+	if len(all) != 2 || !all[0].AcceptedAt.Equal(at(6)) || !all[0].DueAt.Equal(at(1)) || all[0].Attempt != 1 || len(all[0].Files) != 1 {
+		t.Fatalf("the first one is %+v", all)
+	}
+	if a := all[1]; a.ID != "a2" || a.Attempt != 2 || !a.AcceptedAt.IsZero() || len(a.Files) != 1 || a.Files[0].ID != "f2" {
+		t.Errorf("the second one is %+v", a)
+	}
+}

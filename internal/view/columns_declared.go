@@ -262,13 +262,13 @@ func drawnColumns(s *campaign.State) (all []Column) {
 		names[name] = true
 	}
 	for i := range s.Experiments { // an amendment may have taken a stock out
-		for _, d := range s.Experiments[i].Command.Drawn {
+		for _, d := range s.Used(&s.Experiments[i]) {
 			names[d.Stock] = true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		all = append(all, Column{Name: DrawnPrefix + name, On: InFiles, Data: data(func(x *campaign.Experiment) any {
-			for _, d := range x.Command.Drawn {
+		all = append(all, Column{Name: DrawnPrefix + name, On: InFiles, Data: func(t *Experiments, x *campaign.Experiment) any {
+			for _, d := range t.State.Used(x) {
 				switch {
 				case d.Stock == name && d.Unit != "":
 					return d.Amount
@@ -277,11 +277,11 @@ func drawnColumns(s *campaign.State) (all []Column) {
 				}
 			}
 			return nil
-		})})
+		}})
 	}
 	if len(all) > 0 {
 		all = append(all, Column{Title: "used up", On: InReport, Class: "prose",
-			Words: func(_ *Experiments, x *campaign.Experiment) Cell { return Cell{Text: format.Drawn(x.Command.Drawn)} }})
+			Words: func(t *Experiments, x *campaign.Experiment) Cell { return Cell{Text: format.Drawn(t.State.Used(x))} }})
 	}
 	return all
 }

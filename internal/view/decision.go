@@ -43,6 +43,8 @@ type Decision struct {
 	Quantities []QuantityModel `json:"quantities,omitempty"`
 	// Followed are the events about what it asked for, as CloudEvents.
 	Followed []json.RawMessage `json:"followed"`
+	// Acts are those of the experiments that it asked for, where these go through a procedure.
+	Acts []ActRecord `json:"acts,omitempty"`
 
 	// Definition is that of the campaign when it was made.
 	Definition *definition.Campaign `json:"-"`
@@ -152,8 +154,22 @@ func (r *Record) Decision(ctx context.Context, log events.Log, id string) (*Deci
 	if d.Worth, err = worthOf(ctx, before, made); err != nil {
 		return nil, err
 	}
-	d.Quantities, err = quantityModels(ctx, before, made)
-	return d, err
+	if d.Quantities, err = quantityModels(ctx, before, made); err != nil || len(state.Acts) == 0 {
+		return d, err
+	}
+	t, err := r.Timeline(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	d.Acts = t.ActRecords(state, func(yield func(*campaign.Act) bool) {
+		for i := range state.Acts {
+			a := &state.Acts[i]
+			if slices.ContainsFunc(a.Experiments, func(x string) bool { return reader.about[x] }) && !yield(a) {
+				return
+			}
+		}
+	})
+	return d, nil
 }
 
 // worthOf is the worth of a decision's choice, by the models that it was made from; nil where no

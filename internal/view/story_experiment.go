@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/computed"
 	"github.com/campaignd/campaignd/internal/ground/format"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // In this file are the events of experiments and measurements, in the order in
@@ -70,7 +71,7 @@ func unreadFields(unread []events.Unread) []string {
 }
 
 func (s *Story) experimentFailed(_ events.Event, p *events.ExperimentFailed) Entry {
-	return Entry{Text: p.Experiment + " failed" + s.given(p.Measurement), Reason: p.Cause}
+	return Entry{Text: p.Experiment + " failed" + s.given(p.Measurement), Reason: campaign.Said(p.Cause)}
 }
 
 // given writes the values of an experiment before it failed: ", having given 9.3 mS/cm".
@@ -82,7 +83,7 @@ func (s *Story) given(m *events.Measurement) string {
 }
 
 func experimentInfeasible(_ events.Event, p *events.ExperimentInfeasible) Entry {
-	return Entry{Text: p.Experiment + " cannot be done", Reason: p.Cause}
+	return Entry{Text: p.Experiment + " cannot be done", Reason: campaign.Said(p.Cause)}
 }
 
 // Nothing moved, which distinguishes it from a failure.

@@ -84,6 +84,21 @@ func (s *State) ActsOf(b *Batch) iter.Seq[*Act] {
 	}
 }
 
+// ActsFor yields the acts that serve an experiment, in order.
+func (s *State) ActsFor(x *Experiment) iter.Seq[*Act] {
+	return func(yield func(*Act) bool) {
+		b := s.Batch(x.Batch)
+		if b == nil {
+			return
+		}
+		for a := range s.ActsOf(b) {
+			if a.Serves(x.ID) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
 // Progress says how far an experiment has come with a stage.
 type Progress string
 

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -37,6 +38,17 @@ func (s *State) FilesOf(experiment string) []File {
 	var files []File
 	for _, f := range s.Files {
 		if f.Experiment == experiment && !f.Withdrawn {
+			files = append(files, f)
+		}
+	}
+	return files
+}
+
+// FilesGiven returns the files that the instrument of an act gave, without those that were withdrawn.
+// They are recorded with its end, as files of its first experiment.
+func (s *State) FilesGiven(a *Act) (files []File) {
+	for _, f := range s.Files {
+		if f.Experiment == a.Experiments[0] && f.Time.Equal(a.EndedAt) && strings.HasPrefix(f.Actor, "instrument:") && !f.Withdrawn {
 			files = append(files, f)
 		}
 	}

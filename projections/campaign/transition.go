@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events"
 )
@@ -71,7 +72,7 @@ var transitions = map[events.Kind]transition[ExperimentStatus]{
 			return ""
 		}),
 		then: then(func(_ *State, x *Experiment, e events.Event, p *events.ExperimentFailed) {
-			x.Cause = p.Cause
+			x.Cause = Said(p.Cause)
 			if p.Measurement != nil {
 				x.Measurement = p.Measurement
 				x.Command.Instrument = p.Instrument
@@ -82,7 +83,7 @@ var transitions = map[events.Kind]transition[ExperimentStatus]{
 	events.KindExperimentInfeasible: {
 		from: open, to: []ExperimentStatus{Infeasible},
 		then: then(func(_ *State, x *Experiment, _ events.Event, p *events.ExperimentInfeasible) {
-			x.Cause = p.Cause
+			x.Cause = Said(p.Cause)
 		}),
 	},
 	events.KindExperimentDeferred: {
@@ -231,3 +232,7 @@ func (s *State) request(e events.Event, p *events.ExperimentRequested) (problem 
 	})
 	return ""
 }
+
+// Said is a cause as it is shown: that of an act of which nobody said why ends with a colon, as in
+// "read (a7): ".
+func Said(cause string) string { return strings.TrimSuffix(cause, ": ") }

@@ -12,6 +12,7 @@ import (
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/relay"
+	"github.com/campaignd/campaignd/internal/lab"
 	"github.com/campaignd/campaignd/internal/lab/accounts"
 	"github.com/campaignd/campaignd/internal/lab/doctor"
 )
@@ -66,6 +67,9 @@ func findings(a *call, folder, database string) ([]doctor.Finding, error) {
 			named = new(labfile.File)
 		}
 		services = serving{app: a.app, folder: folder, address: defaultAddress}.services(named)
+		if services.Stocks, fault = lab.DeclaredIn(a.registry, folder)(); fault != nil {
+			return nil, inputError{fault}
+		}
 	}
 	if !store.InDatabase(database) {
 		f, err := doctor.LookAtFolder(folder, services)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -98,7 +99,7 @@ func explain(c *call, s *session, id string) error {
 		c.printf("\n")
 	}
 	if decision == "" {
-		return noDecision(id, why)
+		return explainUndecided(c, s, record, id, why)
 	}
 	d, err := record.Decision(c.ctx, s.Log(), decision)
 	if err != nil {
@@ -130,14 +131,42 @@ func (c *call) printActs(x *explained) {
 	}
 }
 
+// explainUndecided prints, for programs, an experiment without a decision that goes through a procedure;
+// of anything else there is nothing to explain.
+func explainUndecided(c *call, s *session, record *view.Record, id, why string) error {
+	timeline, err := record.Timeline(c.ctx, s.Log())
+	if err != nil {
+		return err
+	}
+	var document struct {
+		Experiment campaign.Experiment `json:"experiment"`
+		Why        string              `json:"why"`
+		Acts       []view.ActRecord    `json:"acts"`
+	}
+	record.Read(func(core *engine.Core) {
+		if x := core.State().Experiment(id); x != nil {
+			document.Experiment, document.Why = *x, why
+			document.Acts = timeline.ActRecords(core.State(), core.State().ActsFor(x))
+		}
+	})
+	if document.Acts == nil {
+		return noDecision(id, why)
+	}
+	return c.printJSON(document)
+}
+
 // explainActs prints what an act is and gave, or the acts of a batch, and their story.
 func explainActs(c *call, s *session, record *view.Record, id string) error {
+	timeline, err := record.Timeline(c.ctx, s.Log())
+	if err != nil {
+		return err
+	}
 	var lines []string
 	var document any
 	record.Read(func(core *engine.Core) {
 		state := core.State()
 		if a := state.Act(id); a != nil {
-			document = *a
+			document = timeline.ActRecords(state, slices.Values([]*campaign.Act{a}))[0]
 			lines = []string{view.ActText(state, a, ""), "its batch is " + a.Batch}
 			return
 		}
@@ -145,10 +174,10 @@ func explainActs(c *call, s *session, record *view.Record, id string) error {
 		status := view.BatchOf(core, b)
 		document = struct {
 			view.BatchStatus
-			Over     bool           `json:"over"`
-			Scrapped bool           `json:"scrapped"`
-			Acts     []campaign.Act `json:"acts"`
-		}{status, b.Over, b.Scrapped, view.ActsOf(state, b)}
+			Over     bool             `json:"over"`
+			Scrapped bool             `json:"scrapped"`
+			Acts     []view.ActRecord `json:"acts"`
+		}{status, b.Over, b.Scrapped, timeline.ActRecords(state, state.ActsOf(b))}
 		lines = append([]string{view.BatchText(&status) + " · " + events.ExperimentList(b.Experiments)},
 			view.ActTexts(state, b, "")...)
 	})
@@ -203,7 +232,7 @@ func experimentIn(record *view.Record, id string) (e *explained) {
 		s := core.State()
 		if x := s.Experiment(id); x != nil {
 			e = &explained{
-				drawn:     format.Drawn(x.Command.Drawn),
+				drawn:     format.Drawn(s.Used(x)),
 				line:      format.CompositionsOf(s.Definition).LineWithUnits(x.Parameters),
 				calledOff: x.Command.CallOff != nil || s.Contradicted == id,
 				batch:     x.Batch,

@@ -38,7 +38,7 @@ type Provenance struct {
 	// Version is the version of the program.
 	Version string
 	// Began is who began the campaign, and Reported who reported the outcome of
-	// each experiment, as actors of events.
+	// each experiment and act, as actors of events.
 	Began    string
 	Reported map[string]string
 }
@@ -54,7 +54,7 @@ func (p *Provenance) Read(all iter.Seq2[events.Event, error]) error {
 		case events.KindCampaignDefined:
 			p.Began = e.Actor
 		case events.KindExperimentMeasured, events.KindExperimentFailed, events.KindExperimentInfeasible,
-			events.KindExperimentResolved, events.KindExperimentCorrected:
+			events.KindExperimentResolved, events.KindExperimentCorrected, events.KindActEnded, events.KindActResolved:
 			p.Reported[events.CloudEventAttributes(e)["subject"]] = e.Actor
 		}
 	}
@@ -111,11 +111,12 @@ type graph struct {
 	state *campaign.State
 	nodes []entity
 	known map[string]bool
+	files map[string]string // of attached files, by their identifiers
 }
 
 // newGraph describes a campaign and the files of its crate.
 func newGraph(s *campaign.State, p Provenance, entries []Entry) *graph {
-	g := &graph{state: s, known: make(map[string]bool)}
+	g := &graph{state: s, known: make(map[string]bool), files: make(map[string]string)}
 	var parts, actions []entity
 	inExperiment := make(map[string][]entity)
 	for _, e := range entries {
@@ -144,6 +145,9 @@ func newGraph(s *campaign.State, p Provenance, entries []Entry) *graph {
 		x := &s.Experiments[i]
 		parts = append(parts, g.dataset(x, inExperiment[x.ID]))
 		actions = append(actions, g.action(x, inExperiment[x.ID], p))
+	}
+	for i := range s.Acts {
+		actions = append(actions, g.act(&s.Acts[i], p))
 	}
 	g.nodes = append(g.frame(p, entries[0].Modified, parts, actions), g.nodes...)
 	return g
@@ -211,6 +215,7 @@ func (g *graph) file(e Entry) string {
 		}.complete(e.Path))
 	}
 	f := e.Attached
+	g.files[f.ID] = e.Path
 	return g.add(g.attached(e.Path, *f))
 }
 
@@ -263,7 +268,7 @@ func (g *graph) attached(id string, f campaign.File) entity {
 }
 
 // elsewhere is a file that stays where it is.
-func (g *graph) elsewhere(f campaign.File) { g.add(g.attached(f.URI, f)) }
+func (g *graph) elsewhere(f campaign.File) { g.files[f.ID] = g.add(g.attached(f.URI, f)) }
 
 // person returns the actor.
 func (g *graph) person(actor string) string {
@@ -297,7 +302,7 @@ func (g *graph) outcome(x *campaign.Experiment) string {
 func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) entity {
 	e := entity{
 		"@id": "#run-" + x.ID, "@type": "CreateAction", "name": "Experiment " + x.ID, "description": g.outcome(x),
-		"instrument": ref(g.instrument(x)), "object": append(g.composition(x), g.drawn(x)...),
+		"instrument": g.performers(x), "object": append(g.composition(x), g.drawn(x.ID, g.state.Used(x))...),
 		"result": append(slices.Clone(files), g.quantities(x)...), "actionStatus": statusOf(x),
 	}
 	began, ended := x.Command.DispatchedAt, x.EndedAt
@@ -318,11 +323,57 @@ func (g *graph) action(x *campaign.Experiment, files []entity, p Provenance) ent
 	if x.Status != campaign.Measured && x.Cause != "" {
 		e["error"] = x.Cause
 	}
-	if by := cmp.Or(p.Reported[x.ID], p.Began); strings.HasPrefix(by, "person:") {
+	g.agent(e, x.ID, p)
+	return ref(g.add(e))
+}
+
+// agent gives an action the person who reported its outcome, or else the one who began the campaign.
+func (g *graph) agent(e entity, subject string, p Provenance) {
+	if by := cmp.Or(p.Reported[subject], p.Began); strings.HasPrefix(by, "person:") {
 		e["agent"] = ref(g.person(by))
 	} else if strings.HasPrefix(p.Began, "person:") {
 		e["agent"] = ref(g.person(p.Began))
 	}
+}
+
+// act is an act of a procedure as the run of its instrument, for its experiments. One from which
+// quantities or files came out has created something; any other controls a device.
+func (g *graph) act(a *campaign.Act, p Provenance) entity {
+	e := entity{
+		"@id": "#act-" + a.ID, "@type": "ControlAction", "name": fmt.Sprintf("%s of %s (%s)", a.Stage, a.Batch, a.ID),
+		"instrument": ref(g.deviceOf(a)), "startTime": stamp(a.Command.DispatchedAt),
+	}
+	var object, result []entity
+	for _, id := range a.Experiments {
+		object = append(object, ref("experiments/"+id+"/"))
+		if m := a.For(id).Measurement; m != nil {
+			result = append(result, g.values(a.ID+"-"+id, m.All())...)
+		}
+	}
+	for _, f := range g.state.FilesGiven(a) {
+		if id := g.files[f.ID]; id != "" {
+			result = append(result, ref(id))
+		}
+	}
+	e["object"] = append(object, g.drawn(a.ID, a.Command.Drawn)...)
+	if result != nil {
+		e["@type"], e["result"] = "CreateAction", result
+	}
+	word := "Active"
+	switch {
+	case a.Status == events.ActDone:
+		word = "Completed"
+	case !a.Open():
+		word = "Failed"
+	}
+	e["actionStatus"] = status(word)
+	if !a.Open() {
+		e["endTime"] = stamp(a.EndedAt)
+	}
+	if a.Cause != "" {
+		e["error"] = a.Cause
+	}
+	g.agent(e, a.ID, p)
 	return ref(g.add(e))
 }
 
@@ -337,17 +388,41 @@ func statusOf(x *campaign.Experiment) entity {
 	case !x.Status.Open():
 		word = "Failed"
 	}
-	return ref("http://schema.org/" + word + "ActionStatus")
+	return status(word)
 }
 
-// instrument is the performer of an experiment. The profile requires a program there: it is the
-// driver, and the device behind it in its description.
+// status is a status of schema.org's.
+func status(word string) entity { return ref("http://schema.org/" + word + "ActionStatus") }
+
+// performers are the instruments of an experiment: those of its acts, each once, or that of its command.
+func (g *graph) performers(x *campaign.Experiment) (all []entity) {
+	for a := range g.state.ActsFor(x) {
+		if id := g.deviceOf(a); !slices.ContainsFunc(all, func(e entity) bool { return e["@id"] == id }) {
+			all = append(all, ref(id))
+		}
+	}
+	if all == nil {
+		all = append(all, ref(g.instrument(x)))
+	}
+	return all
+}
+
+// deviceOf is the instrument of an act, by the campaign's name for it.
+func (g *graph) deviceOf(a *campaign.Act) string { return g.device(a.Resource, a.Command.Identity) }
+
+// instrument is the performer of an experiment.
 func (g *graph) instrument(x *campaign.Experiment) string {
 	name := cmp.Or(x.Command.Instrument, g.state.Definition.Driver().Name, "instrument")
 	identity := x.Command.Identity
 	if x.Measurement != nil {
 		identity = cmp.Or(x.Measurement.Identity, identity)
 	}
+	return g.device(name, identity)
+}
+
+// device is an instrument by its name, and its identity where that is known. The profile requires a
+// program there: it is the driver, and the device behind it in its version.
+func (g *graph) device(name, identity string) string {
 	id := "#instrument-" + url.PathEscape(strings.TrimSuffix(name+"-"+identity, "-"))
 	return g.add(entity{
 		"@id": id, "@type": "SoftwareApplication", "name": name, "url": homepage,
@@ -371,21 +446,21 @@ func (g *graph) composition(x *campaign.Experiment) (list []entity) {
 	return list
 }
 
-// drawn are the labels and amounts that an experiment used up, as properties.
-func (g *graph) drawn(x *campaign.Experiment) (list []entity) {
-	for _, d := range x.Command.Drawn {
+// drawn are the labels and amounts that an experiment or an act used up, as properties.
+func (g *graph) drawn(subject string, parts []events.Drawn) (list []entity) {
+	for _, d := range parts {
 		value := strings.Join(d.Labels, ", ")
 		if d.Unit != "" {
 			value = strconv.FormatFloat(d.Amount, 'g', -1, 64)
 		}
-		list = append(list, g.property(x.ID+"-used-"+d.Stock, d.Stock, value, d.Unit))
+		list = append(list, g.property(subject+"-used-"+d.Stock, d.Stock, value, d.Unit))
 	}
 	return list
 }
 
 // quantities are the measured quantities of an experiment, and those the campaign computes from it,
 // as properties.
-func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
+func (g *graph) quantities(x *campaign.Experiment) []entity {
 	if x.Measurement == nil {
 		return nil
 	}
@@ -393,9 +468,14 @@ func (g *graph) quantities(x *campaign.Experiment) (list []entity) {
 	if sought, ok := g.state.Given(x); ok && g.state.Definition.Sought().Computed() {
 		all = append([]definition.Quantity{sought}, all...)
 	}
+	return g.values(x.ID, all)
+}
+
+// values are quantities that came out of an experiment or an act, as properties.
+func (g *graph) values(subject string, all []definition.Quantity) (list []entity) {
 	for _, q := range all {
 		value := strconv.FormatFloat(q.Value, 'g', -1, 64)
-		list = append(list, g.property(x.ID+"-out-"+q.Name, q.Name, value, q.Unit))
+		list = append(list, g.property(subject+"-out-"+q.Name, q.Name, value, q.Unit))
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +18,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// conducted is a campaign with an experiment of each fate and files of hostile names.
+// conducted is a campaign with an experiment of each fate, two of which went through a procedure, and files
+// of hostile names.
 func conducted() (Source, Provenance) {
 	s := kept("a.csv", "b <c> ä.png", "kept of the campaign.pdf")
 	s.State.Definition.Parameters = []definition.Parameter{{Name: "x / y", Unit: "mol/kg"}, {Name: "salt"}}
@@ -49,7 +51,35 @@ func conducted() (Source, Provenance) {
 		campaign.File{ID: "f4", Experiment: "e1", Actor: "instrument:acme/mixer", Time: at, Attachment: events.Attachment{Name: "raw.h5", URI: "https://data.example.org/raw.h5"}},
 		campaign.File{ID: "f5", Actor: "person:eve", Time: at, Withdrawn: true, Reason: "a slip", Attachment: events.Attachment{Name: "slip.csv", Digest: "sha256:x", Size: 1}},
 		campaign.File{ID: "f6", Actor: "person:eve", Time: at, Withdrawn: true, Reason: "a slip", Attachment: events.Attachment{Name: "slip.h5", URI: "s3://lab/slip.h5"}})
+	through(s.State, at)
 	return s, Provenance{Began: "person:ada", Reported: map[string]string{"e2": "person:Zoë Ñandú"}, Version: "0.2.0"}
+}
+
+// through takes e1 and e2 through a procedure of two instruments: the file f1 is of the act that measured e1.
+func through(s *campaign.State, at time.Time) {
+	s.Definition.Stocks = map[string]definition.Stock{"tips": {Labels: "A1-H1"}}
+	s.Batches = []campaign.Batch{{
+		ID: "b1", Experiments: []string{"e1", "e2"}, Acts: []string{"a1", "a2", "a3", "a4"},
+		Procedure: []definition.Stage{{Name: "dose", On: "robot 1", Together: true}, {Name: "read", On: "meter"}},
+	}}
+	act := func(id, stage, on, identity string, status events.ActStatus, of ...string) campaign.Act {
+		return campaign.Act{
+			ID: id, Batch: "b1", Stage: stage, Resource: on, Experiments: of, Status: status, EndedAt: at,
+			Command: campaign.Command{Instrument: "acme", Identity: identity, DispatchedAt: at.Add(-time.Minute)},
+		}
+	}
+	s.Acts = []campaign.Act{
+		act("a1", "dose", "robot 1", "R2", events.ActDone, "e1", "e2"), act("a2", "read", "meter", "M2", events.ActDone, "e1"),
+		act("a3", "read", "meter", "M2", events.ActFailed, "e2"), act("a4", "read", "meter", "M2", "", "e2"),
+	}
+	s.Acts[0].EndedAt = at.Add(-time.Second)
+	s.Acts[0].Command.Drawn = []events.Drawn{{Stock: "tips", Labels: []string{"A1", "B1"}}}
+	s.Acts[1].Gave = []events.Given{{Experiment: "e1", Measurement: &events.Measurement{Objective: definition.Quantity{Name: "y", Value: 1.4, Unit: "mS/cm"}}}}
+	s.Acts[2].Cause = "a leak"
+	s.Files[0].Actor, s.Files[0].Time = "instrument:acme", at
+	for _, id := range s.Batches[0].Experiments {
+		s.Experiment(id).Batch = "b1"
+	}
 }
 
 // metadata reads the graph of a crate.
@@ -143,7 +173,11 @@ func TestCrate(t *testing.T) {
 	for id, status := range map[string]string{"e1": "Completed", "e2": "Failed", "e3": "Potential", "e4": "Active", "e5": "Failed"} {
 		run := nodes["#run-"+id]
 		got := run["actionStatus"].(map[string]any)["@id"]
-		if run["@type"] != "CreateAction" || got != "http://schema.org/"+status+"ActionStatus" || run["instrument"] == nil || len(run["object"].([]any)) != 2 {
+		object := 2                   // its composition
+		if id == "e1" || id == "e2" { // and what it has used up of the plate's tips
+			object = 3
+		}
+		if run["@type"] != "CreateAction" || got != "http://schema.org/"+status+"ActionStatus" || run["instrument"] == nil || len(run["object"].([]any)) != object {
 			t.Errorf("the run of %s is %v", id, run)
 		}
 	}
@@ -154,6 +188,41 @@ func TestCrate(t *testing.T) {
 	}
 	if nodes["experiments/e1/f1-a.csv"]["sha256"] != strings.Repeat("ab", 32) || nodes["#run-e2"]["error"] != "a leak" {
 		t.Error("the digest of a file or the cause of a failure is lost")
+	}
+}
+
+// Law: each act is an action of its instrument on its experiments, with its times, its fate and what came out; an
+// instrument is described once. One that only moves matter has created nothing.
+func TestCrateOfActs(t *testing.T) {
+	nodes, _ := metadata(t, Crate(conducted()))
+	to := func(value any) (all []string) {
+		references(value, func(id string) { all = append(all, id) })
+		return all
+	}
+	for id, want := range map[string]struct {
+		kind, status, instrument string
+		object, result           []string
+	}{
+		"a1": {"ControlAction", "Completed", "#instrument-robot%201-R2", []string{"experiments/e1/", "experiments/e2/", "#a1-used-tips"}, nil},
+		"a2": {"CreateAction", "Completed", "#instrument-meter-M2", []string{"experiments/e1/"}, []string{"#a2-e1-out-y", "experiments/e1/f1-a.csv", "https://data.example.org/raw.h5"}},
+		"a3": {"ControlAction", "Failed", "#instrument-meter-M2", []string{"experiments/e2/"}, nil},
+		"a4": {"ControlAction", "Active", "#instrument-meter-M2", []string{"experiments/e2/"}, nil},
+	} {
+		n := nodes["#act-"+id]
+		if n["@type"] != want.kind || !slices.Equal(to(n["actionStatus"]), []string{"http://schema.org/" + want.status + "ActionStatus"}) ||
+			!slices.Equal(to(n["instrument"]), []string{want.instrument}) || !slices.Equal(to(n["object"]), want.object) ||
+			!slices.Equal(to(n["result"]), want.result) || n["startTime"] == nil || (n["endTime"] == nil) != (id == "a4") {
+			t.Errorf("%s is %v, want %v", id, n, want)
+		}
+		if !slices.Contains(to(nodes["./"]["mentions"]), "#act-"+id) {
+			t.Errorf("the campaign does not mention %s", id)
+		}
+	}
+	if got := to(nodes["#run-e1"]["instrument"]); !slices.Equal(got, []string{"#instrument-robot%201-R2", "#instrument-meter-M2"}) {
+		t.Errorf("e1 was run at %v", got)
+	}
+	if got := nodes["#e1-used-tips"]["value"]; got != "A1" {
+		t.Errorf("of the plate's tips e1 has used up %v", got)
 	}
 }
 

@@ -36,6 +36,8 @@ type Database struct {
 	// reason if they are unknown.
 	Waiting    []string
 	WaitingErr error
+	// Stocks are those of the lab.
+	Stocks []Stock
 }
 
 // Process is a living process.
@@ -83,6 +85,9 @@ func waiting(ctx context.Context, address string, d *Database) (found []string, 
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // it was only read
+	if d.Stocks, err = stocksOfLab(log, d.Services.Stocks); err != nil {
+		return nil, err
+	}
 	for _, s := range d.Stores {
 		if s.Holder != "" || strings.HasPrefix(s.Name, ".") {
 			continue
@@ -271,6 +276,7 @@ var databaseRules = []rule[*Database]{
 		}
 		return safe("versions side by side: " + strings.Join(list, ", ") + "; upgrade them all")
 	}},
+	{"stocks", func(d *Database) Finding { return judgeStocks(d.Stocks, d.Services) }},
 	{"instruments", func(d *Database) Finding {
 		if len(d.Instruments) == 0 || len(d.Processes) == 0 {
 			return Finding{}

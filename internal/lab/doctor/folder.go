@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/lock"
@@ -26,6 +27,8 @@ type Folder struct {
 	// Stores are those of the folder, including the lab's log, each with the reason why it cannot
 	// be read, or nil.
 	Stores map[string]error
+	// Stocks are those of the lab and of its campaigns, as far as the stores can be read.
+	Stocks []Stock
 	// Locks is the folder of this machine's locks of devices, and Hidden why other programs of the
 	// machine may not see it.
 	Locks, Hidden string
@@ -47,13 +50,23 @@ func LookAtFolder(path string, services Services) (*Folder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if own := lablog.Dir(path); lablog.Exists(own) {
+	own := lablog.Dir(path)
+	if lablog.Exists(own) {
 		stores = append(stores, own)
+	} else {
+		f.Stocks, _ = stocksOfLab(memlog.New(), services.Stocks) // nothing was taken from them
 	}
 	for _, at := range stores {
 		log, err := store.Open(at, store.Options{ReadOnly: true})
 		if err == nil {
-			err = log.Close()
+			var found []Stock
+			if at == own {
+				found, err = stocksOfLab(log, services.Stocks)
+			} else {
+				found, err = stocksOfCampaigns(log)
+			}
+			f.Stocks = append(f.Stocks, found...)
+			err = errors.Join(err, log.Close())
 		}
 		f.Stores[at] = err
 	}
@@ -88,6 +101,7 @@ var storeRules = []rule[*Folder]{
 }
 
 var folderRules = []rule[*Folder]{
+	{"stocks", func(f *Folder) Finding { return judgeStocks(f.Stocks, f.Services) }},
 	{"permissions", func(f *Folder) Finding {
 		switch {
 		case f.Mode&0o022 != 0:

@@ -7,14 +7,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/labfile"
 	"github.com/campaignd/campaignd/internal/tests/must"
+	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // verdictsOf are the verdicts of findings, by their subjects.
@@ -35,6 +39,9 @@ func TestUnsafeFolders(t *testing.T) {
 	if n := Count(well().Findings(), Unsafe); n != 0 {
 		t.Fatalf("%d unsafe: %+v", n, well().Findings())
 	}
+	tips := func(left int) []Stock {
+		return []Stock{{Campaign: "bench", Stock: campaign.Stock{Name: "tips", Labels: make([]string, left), Full: 8, Low: 2}}}
+	}
 	for name, c := range map[string]struct {
 		change  func(*Folder)
 		subject string
@@ -47,6 +54,9 @@ func TestUnsafeFolders(t *testing.T) {
 		"logins are unseen": {func(f *Folder) { f.LabFile = errors.New("line 3") }, "OpenID Connect", Unknown},
 		"sends are unseen":  {func(f *Folder) { f.LabFile = errors.New("line 3") }, "messages and brokers", Unknown},
 		"nothing is sent":   {func(f *Folder) { f.NoRelay = errors.New("no program") }, "messages and brokers", Unsafe},
+		"a stock ends":      {func(f *Folder) { f.Stocks = tips(2) }, "stocks", Unsafe},
+		"stocks suffice":    {func(f *Folder) { f.Stocks = tips(3) }, "stocks", Safe},
+		"stocks are unseen": {func(f *Folder) { f.LabFile = errors.New("line 3") }, "stocks", Unknown},
 		"others write":      {func(f *Folder) { f.Mode = 0o770 }, "permissions", Unsafe},
 		"others read":       {func(f *Folder) { f.Mode = 0o755 }, "permissions", Unsafe},
 		"full":              {func(f *Folder) { f.Free = 1 << 20 }, "free space", Unsafe},
@@ -76,6 +86,21 @@ func TestLookAtARealFolder(t *testing.T) {
 	folder := t.TempDir()
 	must.Do(t, os.Chmod(folder, 0o700))
 	log := must.Get(store.Open(filepath.Join(folder, "sound"+store.Ending), store.Options{}))(t)
+	for name, more := range map[string][]events.Payload{
+		"bench": nil, "over": {&events.CampaignCompleted{Reason: "the budget is spent"}},
+	} {
+		stocks := map[string]definition.Stock{"tips": {Labels: "A1-D1"}}
+		var batch []events.Event
+		for _, p := range append([]events.Payload{
+			&events.CampaignDefined{Definition: definition.Campaign{Name: name, Stocks: stocks}},
+			&events.ActDispatched{Act: "a1", Drawn: []events.Drawn{{Stock: "tips", Labels: []string{"A1", "B1", "C1", "D1"}}}},
+		}, more...) {
+			e := must.Get(events.New(name, p))(t)
+			e.Actor, e.Time = "person:ada", time.Unix(1, 0).UTC()
+			batch = append(batch, e)
+		}
+		must.Get(log.Append(t.Context(), name, 0, batch...))(t)
+	}
 	must.Do(t, log.Close())
 	look := func() (map[string]Verdict, []Finding) {
 		t.Helper()
@@ -102,6 +127,9 @@ func TestLookAtARealFolder(t *testing.T) {
 	}
 	if verdicts, found := look(); verdicts["stores"] != Safe || verdicts["lab.yaml"] != Safe || verdicts["permissions"] != Safe {
 		t.Errorf("a folder in order: %+v", found)
+	} else if i := slices.IndexFunc(found, func(f Finding) bool { return f.Subject == "stocks" }); i < 0 || found[i].Verdict != Unsafe ||
+		found[i].Says != "experiments will wait for tips of bench: 0 of 4 left" { // the other campaign has ended
+		t.Errorf("of stocks it says: %+v", found)
 	}
 
 	broken := filepath.Join(folder, "broken"+store.Ending)

@@ -1,5 +1,7 @@
 package doctor
 
+import "github.com/campaignd/campaignd/events/definition"
+
 // Services are the services requested by a lab file, and their state where it is served.
 type Services struct {
 	// LabFile is the fault of lab.yaml, nil if it is valid or missing. With a fault the other
@@ -8,6 +10,8 @@ type Services struct {
 	// NoPasskeys and NoOIDC are the reasons why people cannot log in with passkeys, and with OpenID
 	// Connect though lab.yaml names it; nil if they can.
 	NoPasskeys, NoOIDC error
+	// Stocks are those that it declares.
+	Stocks map[string]definition.Stock
 	// NoRelay is why nothing is sent to people and brokers, though lab.yaml names some.
 	NoRelay error
 }

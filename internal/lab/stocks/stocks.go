@@ -170,7 +170,26 @@ func (s *Stocks) List() (all []campaign.Stock, err error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	all = s.shelf.Stocks()
+	return s.shelf.with(declared), nil
+}
+
+// Read is [Stocks.List] of a log that is only read.
+func Read(ctx context.Context, log events.Log, declared map[string]definition.Stock) ([]campaign.Stock, error) {
+	shelf := NewShelf()
+	for e, err := range events.ReadCampaign(ctx, log, events.StocksStream, 0) {
+		if err == nil {
+			_, err = shelf.Apply(e) // the audit names the problem
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return shelf.with(declared), nil
+}
+
+// with are the stocks of the shelf, and those that lab.yaml declares besides.
+func (s *Shelf) with(declared map[string]definition.Stock) []campaign.Stock {
+	all := s.Stocks()
 	for name, as := range declared {
 		i, known := slices.BinarySearchFunc(all, name, func(k campaign.Stock, name string) int {
 			return cmp.Compare(k.Name, name)
@@ -182,7 +201,7 @@ func (s *Stocks) List() (all []campaign.Stock, err error) {
 			all[i].Low = *as.Low
 		}
 	}
-	return all, nil
+	return all
 }
 
 // Count records a person's word on what there is of a stock, which is in the unit that lab.yaml has

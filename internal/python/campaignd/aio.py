@@ -228,6 +228,7 @@ class AsyncCampaign(_Waiting):
     defined = _of_campaign(Campaign.defined)
     definition = _of_campaign(Campaign.definition)
     experiments = _of_campaign(Campaign.experiments)
+    acts = _of_campaign(Campaign.acts)
     course = _of_campaign(Campaign.course)
     frame = _of_campaign(Campaign.frame)
     best = _of_campaign(Campaign.best)

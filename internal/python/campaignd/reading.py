@@ -68,6 +68,12 @@ class Reading:
         """The experiments as flat rows: parameters, value, status and more."""
         return list(self.client._pages(self._path + "/rows", "rows"))
 
+    def acts(self, experiment: Any = None, *, batch: str | None = None) -> list[JSON]:
+        """The acts of a procedure: those for an experiment, those of a batch, or all."""
+        asked = {"experiment": getattr(experiment, "id", experiment), "batch": batch}
+        query = {name: what for name, what in asked.items() if what is not None}
+        return list(self.client._pages(self._path + "/acts", "acts", query))
+
     def course(self) -> JSON:
         """How the campaign went, as charts draw it: of each experiment its values and the best so
         far of what is sought, of those that keep the constraints on outcomes."""

@@ -57,7 +57,7 @@ func (p *campaignPage) batchesOf(r *http.Request, core *engine.Core, s *view.Cam
 		if !unknown && !(a.Open() && s.Definition.At(a.Resource).ByHand) {
 			continue
 		}
-		text := fmt.Sprintf("%s, %s of %s at %s", a.ID, a.Stage, view.ActOf(a.Batch, a.Experiments), a.Resource)
+		text := fmt.Sprintf("%s, %s of %s at %s%s", a.ID, a.Stage, view.ActOf(a.Batch, a.Experiments), a.Resource, view.WithDrawn(&a))
 		p.Batches.Settled = append(p.Batches.Settled, openAct{a, text, unknown, a.ID == chosen})
 		stage := core.State().Batch(a.Batch).Stage(a.Stage)
 		for _, q := range s.Definition.Giving(stage.Gives).Declared() {
@@ -84,7 +84,7 @@ func actsNeed(s *view.Campaign, base string) (needs []need) {
 			needs = append(needs, need{Text: fmt.Sprintf("%s has been silent for long over %s.", a.Resource, name),
 				Link: at, Button: "Look at it", Alarm: true})
 		case a.Open() && s.Definition.At(a.Resource).ByHand:
-			needs = append(needs, need{Text: fmt.Sprintf("%s is done by hand at %s.", name, a.Resource), Link: at, Button: "Say how it ended"})
+			needs = append(needs, need{Text: fmt.Sprintf("%s is done by hand at %s%s.", name, a.Resource, view.WithDrawn(a)), Link: at, Button: "Say how it ended"})
 		}
 	}
 	return needs

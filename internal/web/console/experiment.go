@@ -184,7 +184,7 @@ func (p *experimentPage) describe(core *engine.Core) {
 		}
 	}
 	add("instrument", p.Instrument)
-	add("used up", format.Drawn(p.Command.Drawn))
+	add("used up", format.Drawn(s.Used(&p.Experiment)))
 	if p.Replicate > 1 {
 		add("replicate", format.Count(p.Replicate, "run")+" of this composition")
 	}

@@ -74,13 +74,15 @@ func usedBy(s *campaign.State, stock *campaign.Stock) map[string]string {
 	used := make(map[string]string)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Command.DispatchedAt.Before(stock.CountedAt) {
-			continue
-		}
-		for _, d := range x.Command.Drawn {
-			for _, label := range d.Labels {
-				if d.Stock == stock.Name && (!stock.CountedAt.IsZero() || slices.Contains(declared, label)) {
-					used[label] = x.ID
+		for command, parts := range s.Uses(x) {
+			if command.DispatchedAt.Before(stock.CountedAt) {
+				continue
+			}
+			for _, d := range parts {
+				for _, label := range d.Labels {
+					if d.Stock == stock.Name && (!stock.CountedAt.IsZero() || slices.Contains(declared, label)) {
+						used[label] = x.ID
+					}
 				}
 			}
 		}

@@ -128,6 +128,7 @@ var mayDo = map[string]string{
 	"get-importance":    "viewer expert scientist integrator auditor admin here",
 
 	"list-experiments":  "viewer expert scientist integrator auditor admin here",
+	"list-acts":         "viewer expert scientist integrator auditor admin here",
 	"list-asked":        "viewer expert scientist integrator auditor admin here",
 	"list-rows":         "viewer expert scientist integrator auditor admin here",
 	"diagnose-campaign": "viewer expert scientist integrator auditor admin here",

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Law: the fields of a row stand in the order of the campaign file, as a data frame takes them.
@@ -68,4 +69,56 @@ func TestOnceOfWhatWasTakenAnyway(t *testing.T) {
 	if n := measured(); n != 2 {
 		t.Errorf("%d measurements were taken over, not 2", n)
 	}
+}
+
+// Law: the acts of a procedure come in pages, those of one experiment or one batch alone where that is asked for; a
+// cursor that names none is refused.
+func TestActs(t *testing.T) {
+	c := serve(t)
+	c.begin(`
+name: plates
+parameters: [{name: x, min: 0, max: 1}]
+objective: {name: yield, goal: maximize}
+initial: {experiments: 2}
+budget: {experiments: 2}
+parallel: 2
+stocks: {tips: {labels: A1-H1}}
+instruments: {bench: manual}
+procedure:
+  read: {on: bench, gives: yield, draws: {tips: 2}}
+`)
+	type page struct {
+		Acts []struct {
+			ID, Stage, Batch string
+			Attempt          int
+			Experiments      []string
+			Command          struct {
+				Drawn []struct{ Labels []string }
+			}
+		}
+		Next string
+	}
+	acts := func(query string, wanted int) (found page) {
+		t.Helper()
+		status, _, text := c.do(http.MethodGet, "/api/v1/campaigns/plates/acts"+query, "", "")
+		c.read(query, status, wanted, text, &found)
+		return found
+	}
+	for len(acts("", http.StatusOK).Acts) < 2 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	first := acts("?limit=1", http.StatusOK)
+	second := acts("?limit=1&cursor="+first.Next, http.StatusOK)
+	if a := first.Acts[0]; a.ID != "a1" || first.Next != "a1" || a.Stage != "read" || a.Attempt != 1 || len(a.Command.Drawn[0].Labels) != 2 {
+		t.Errorf("the first page is %+v", first)
+	}
+	if second.Acts[0].ID != "a2" || second.Next != "" {
+		t.Errorf("the second page is %+v", second)
+	}
+	for query, want := range map[string]int{"?experiment=e2": 1, "?batch=b1": 1, "?experiment=e9": 0} {
+		if got := acts(query, http.StatusOK).Acts; len(got) != want {
+			t.Errorf("%s: %+v, want %d", query, got, want)
+		}
+	}
+	acts("?cursor=e1", http.StatusBadRequest)
 }

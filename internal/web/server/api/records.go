@@ -39,6 +39,20 @@ type experimentsOutput struct {
 	}
 }
 
+type actsInput struct {
+	InCampaign
+	Page
+	Experiment string `query:"experiment" maxLength:"40" doc:"Only those that serve this experiment."`
+	Batch      string `query:"batch" maxLength:"40" doc:"Only those of this batch."`
+}
+
+type actsOutput struct {
+	Body struct {
+		Acts []view.ActRecord `json:"acts"`
+		Next string           `json:"next,omitempty" doc:"The cursor of the next page; absent on the last one."`
+	}
+}
+
 type askedInput struct {
 	InCampaign
 	Page
@@ -112,6 +126,8 @@ func (a *API) records() {
 	}
 	huma.Register(a.huma, on("list-experiments", "experiments", "The experiments of a campaign",
 		"In the order in which they were asked for, with all that is known of each."), a.experiments)
+	huma.Register(a.huma, on("list-acts", "acts", "The acts of a campaign",
+		"Of one with a procedure, in the order in which they were dispatched: what each was, what it waited for, used up and gave."), a.acts)
 	huma.Register(a.huma, on("list-asked", "questions", "The questions of a campaign",
 		"All of them, with their answers, in the order in which they were asked."), a.asked)
 	huma.Register(a.huma, on("list-rows", "rows", "The experiments as a table",
@@ -185,6 +201,42 @@ func (a *API) experiments(ctx context.Context, in *experimentsInput) (*experimen
 		}
 		out.Body.Experiments = append(out.Body.Experiments, x)
 	}
+	return out, nil
+}
+
+// acts returns a page of a campaign's acts.
+func (a *API) acts(ctx context.Context, in *actsInput) (*actsOutput, error) {
+	core, c, err := a.folded(ctx, in.InCampaign)
+	if err != nil {
+		return nil, err
+	}
+	s := core.State()
+	first, err := afterID(in.Cursor, events.ActNumber, len(s.Acts))
+	if err != nil {
+		return nil, problems.Of(err)
+	}
+	var page []*campaign.Act
+	out := &actsOutput{}
+	for i := range s.Acts[first:] {
+		act := &s.Acts[first+i]
+		if in.Experiment != "" && !act.Serves(in.Experiment) || in.Batch != "" && act.Batch != in.Batch {
+			continue
+		}
+		if len(page) == in.Limit {
+			out.Body.Next = page[in.Limit-1].ID
+			break
+		}
+		page = append(page, act)
+	}
+	log, err := c.Log()
+	if err != nil {
+		return nil, problems.Of(err)
+	}
+	timeline, err := c.Record().Timeline(ctx, log)
+	if err != nil {
+		return nil, problems.Of(err)
+	}
+	out.Body.Acts = append([]view.ActRecord{}, timeline.ActRecords(s, slices.Values(page))...)
 	return out, nil
 }
 

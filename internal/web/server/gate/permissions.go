@@ -48,6 +48,7 @@ var needed = map[string]Need{
 	"get-importance":    {Permission: accounts.See, InCampaign: true},
 
 	"list-experiments":  {Permission: accounts.See, InCampaign: true},
+	"list-acts":         {Permission: accounts.See, InCampaign: true},
 	"list-asked":        {Permission: accounts.See, InCampaign: true},
 	"list-rows":         {Permission: accounts.See, InCampaign: true},
 	"diagnose-campaign": {Permission: accounts.See, InCampaign: true},
