@@ -93,7 +93,7 @@ func explain(c *call, s *session, id string) error {
 			return err
 		}
 		if decision == "" {
-			c.printActs(x)
+			c.printUse(id, x)
 			return nil
 		}
 		c.printf("\n")
@@ -112,16 +112,16 @@ func explain(c *call, s *session, id string) error {
 		return err
 	}
 	if x := experimentIn(record, id); x != nil {
-		if x.drawn != "" {
-			c.printf("\n%s used up %s.\n", id, x.drawn)
-		}
-		c.printActs(x)
+		c.printUse(id, x)
 	}
 	return nil
 }
 
-// printActs prints the acts of an experiment that goes through a procedure.
-func (c *call) printActs(x *explained) {
+// printUse prints what an experiment used up, and its acts where it goes through a procedure.
+func (c *call) printUse(id string, x *explained) {
+	if x.drawn != "" {
+		c.printf("\n%s used up %s.\n", id, x.drawn)
+	}
 	if x.batch == "" {
 		return
 	}
