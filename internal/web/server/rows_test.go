@@ -104,8 +104,10 @@ procedure:
 		c.read(query, status, wanted, text, &found)
 		return found
 	}
-	for len(acts("", http.StatusOK).Acts) < 2 {
-		time.Sleep(10 * time.Millisecond)
+	for late := time.Now().Add(time.Minute); len(acts("", http.StatusOK).Acts) < 2; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("the acts were not dispatched")
+		}
 	}
 	first := acts("?limit=1", http.StatusOK)
 	second := acts("?limit=1&cursor="+first.Next, http.StatusOK)
