@@ -88,3 +88,35 @@ procedure:
 	s.sent("/campaigns/bench/resolve?tab=batches", url.Values{"experiment": {"a2"}, "gave.flow": {"3.5"}})
 	s.until(c, "is measured", func(st *campaign.State) bool { return st.Experiment("e1").Status == campaign.Measured })
 }
+
+// Law: the picture of a stock tells labels that are with an act under way from those that are used up, each with its
+// experiment; the experiment's page has its acts and what they used up. A cause of which nobody said why does
+// not end in a colon.
+func TestStocksOfActs(t *testing.T) {
+	s := serve(t, time.Hour)
+	c := s.begin("name: tray" + space + `initial: {experiments: 2}
+budget: {experiments: 2}
+batch: {of: 2}
+instruments: {bench: manual}
+stocks: {tips: {labels: A1-D2}}
+procedure:
+  dose: {on: bench, together: true, draws: {tips: 2}}
+  measure: {on: bench, after: dose, gives: [flow]}
+`)
+	s.until(c, "a1 is open", func(st *campaign.State) bool { return len(st.Acts) > 0 && st.Acts[0].Command.Fate == campaign.Begun })
+	shows := func(path string, want ...string) {
+		t.Helper()
+		_, page := s.get(path)
+		for _, text := range want {
+			if !strings.Contains(page, text) {
+				t.Errorf("%s lacks %q", path, text)
+			}
+		}
+	}
+	shows("/campaigns/tray?tab=stocks", `aria-label="D1: e2, under way"><circle class="well under"`, "is in b1, since",
+		"a1 (dose of b1) is done by hand at bench, with tips A1, B1, C1, D1.")
+	s.sent("/campaigns/tray/resolve?tab=batches", url.Values{"experiment": {"a1"}, "resolution": {"failed"}})
+	s.until(c, "is settled", func(st *campaign.State) bool { return st.Experiment("e2").Status == campaign.Failed })
+	shows("/campaigns/tray?tab=stocks", `aria-label="D1: e2"><circle class="well full"`, "<title>A2: next</title>")
+	shows("/campaigns/tray/experiments/e2", "Its acts, in b1", "a1   dose at bench for e1, e2", "tips C1, D1", "e2 failed: dose (a1)<")
+}

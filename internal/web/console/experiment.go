@@ -35,6 +35,7 @@ type experimentPage struct {
 	Quantities         []quantityOutcome
 	Required           []view.Row
 	Scale              [1]card     // the prediction among the measurements
+	Acts               []string    // what became of its acts, in a procedure
 	Lines              []view.Line // events about it
 	ByHand, CanResolve bool
 	CanRepeat          bool
@@ -132,6 +133,9 @@ func (p *experimentPage) fill(
 	p.Measured = p.measuredFieldsOf("", s, x, p.WasTyped("resolve") || p.WasTyped("correct"))
 	p.describe(core)
 	p.Why = log.Why(s, x)
+	if b := s.Batch(x.Batch); b != nil {
+		p.Acts = view.ActTexts(s, b, x.ID)
+	}
 	// The expectation is the one recorded before the measurement: today's model knows the result.
 	if expected, _ := log.Predicted(s, x); expected != nil {
 		p.Predicted = format.PlusMinus(expected.Mean, expected.SD, expected.Unit)

@@ -1724,6 +1724,9 @@ func htmlCampaignGoing(w *bytes.Buffer, dot *campaignPage) {
 				if dot.Stands.Definition.ByHand() {
 					w.WriteString(" by hand")
 				}
+			} else if dot3.Batch != "" {
+				w.WriteString("is in ")
+				markup.Escape(w, dot3.Batch)
 			} else {
 				w.WriteString("is with ")
 				markup.Escape(w, dot3.Device)
@@ -2427,7 +2430,11 @@ func htmlCampaignStockspart(w *bytes.Buffer, dot *campaignPage) {
 		w.WriteString("</div>")
 	}
 	w.WriteString(`</div>
-<p class="hint">What an experiment was given is used up for good, whatever became of it. <a class="explained" href="`)
+<p class="hint">`)
+	if dot.Pictured() {
+		w.WriteString("Filled: used up. A ring with a name: handed out, and under way. The empty ring comes next. ")
+	}
+	w.WriteString(`What an experiment was given is used up for good, whatever became of it. <a class="explained" href="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(manual.Term("stocks"))))
 	w.WriteString(`">Why</a></p></section>
 `)
@@ -4932,6 +4939,19 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		htmlRows(w, dot14)
 	}
 	w.WriteString(`</section></div>
+`)
+	if dot15 := dot.Acts; len(dot15) > 0 {
+		w.WriteString("<section><h2>Its acts, in ")
+		markup.Escape(w, dot.Batch)
+		w.WriteString(`</h2><ul class="plain">`)
+		for _, dot17 := range dot15 {
+			w.WriteString("<li>")
+			markup.Escape(w, dot17)
+			w.WriteString("</li>")
+		}
+		w.WriteString("</ul></section>")
+	}
+	w.WriteString(`
 <section><h2>Why it was chosen</h2><p>`)
 	markup.Escape(w, dot.Why)
 	w.WriteString("</p>")
@@ -4979,17 +4999,17 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		if !dot.Measured.Computed {
 			w.WriteString(`<div class="field"><label for="correct-value">`)
 			markup.Escape(w, dot.Objective)
-			if dot15 := dot.Unit; dot15 != "" {
+			if dot18 := dot.Unit; dot18 != "" {
 				w.WriteString(` <span class="u">`)
-				markup.Escape(w, dot15)
+				markup.Escape(w, dot18)
 				w.WriteString("</span>")
 			}
 			w.WriteString(`</label><input id="correct-value" name="value" inputmode="decimal" autocomplete="off" data-means="how" value="`)
 			markup.Escape(w, dot.Typed("correct", "value"))
 			w.WriteString(`"`)
-			if dot16 := dot.Value; dot16 != "" {
+			if dot19 := dot.Value; dot19 != "" {
 				w.WriteString(` placeholder="`)
-				markup.Escape(w, dot16)
+				markup.Escape(w, dot19)
 				w.WriteString(`"`)
 			}
 			w.WriteString("></div>")

@@ -68,10 +68,21 @@ func stockNeeds(s *view.Campaign, base string) (needs []need) {
 	return needs
 }
 
+// Pictured reports whether one of the stocks has a picture.
+func (p *campaignPage) Pictured() bool {
+	return slices.ContainsFunc(p.Stocks, func(card stockCard) bool { return card.Picture != "" })
+}
+
+// use is the experiment that was given a label, and whether that is under way.
+type use struct {
+	experiment string
+	open       bool
+}
+
 // usedBy are the labels of a stock that experiments were given since it was declared or counted.
-func usedBy(s *campaign.State, stock *campaign.Stock) map[string]string {
+func usedBy(s *campaign.State, stock *campaign.Stock) map[string]use {
 	declared, _ := definition.ParseLabels(s.Definition.Stocks[stock.Name].Labels)
-	used := make(map[string]string)
+	used := make(map[string]use)
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		for command, parts := range s.Uses(x) {
@@ -81,7 +92,7 @@ func usedBy(s *campaign.State, stock *campaign.Stock) map[string]string {
 			for _, d := range parts {
 				for _, label := range d.Labels {
 					if d.Stock == stock.Name && (!stock.CountedAt.IsZero() || slices.Contains(declared, label)) {
-						used[label] = x.ID
+						used[label] = use{x.ID, command.Fate != campaign.Over}
 					}
 				}
 			}
@@ -118,11 +129,16 @@ func pictureOf(s *campaign.State, stock *campaign.Stock, path string) template.H
 	title := stock.Name + ": " + view.LeftText(stock)
 	return drawWells(title, g, func(row, column int) (w well) {
 		label := at[[2]int{row, column}]
+		by := used[label]
 		switch {
 		case label == "":
 			return well{Class: "none"}
-		case used[label] != "":
-			w = well{Class: "full", Text: used[label], Said: label + ": " + used[label], Link: path + "/experiments/" + used[label]}
+		case by.experiment != "":
+			w = well{Class: "full", Text: by.experiment, Said: label + ": " + by.experiment, Link: path + "/experiments/" + by.experiment}
+			if by.open {
+				w.Class = "under"
+				w.Said += ", under way"
+			}
 		case label == stock.Labels[0]:
 			w = well{Class: "next", Said: label + ": next"}
 		default:

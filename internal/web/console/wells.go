@@ -12,8 +12,8 @@ type tray struct {
 	height, width int
 }
 
-// well is a well in a picture. Its class says that it is full, next, or absent ("none"); Said is its text
-// for a screen reader.
+// well is a well in a picture. Its class says that it is full, given to what is under way, next, or
+// absent ("none"); Said is its text for a screen reader.
 type well struct{ Class, Text, Said, Link string }
 
 // plateSizes are the widths, in wells, of the plates whose size the style sheet knows, and their number
