@@ -4949,10 +4949,10 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 			markup.Escape(w, dot17)
 			w.WriteString("</li>")
 		}
-		w.WriteString("</ul></section>")
+		w.WriteString(`</ul></section>
+`)
 	}
-	w.WriteString(`
-<section><h2>Why it was chosen</h2><p>`)
+	w.WriteString("<section><h2>Why it was chosen</h2><p>")
 	markup.Escape(w, dot.Why)
 	w.WriteString("</p>")
 	if dot.Decision != "" {
