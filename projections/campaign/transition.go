@@ -233,6 +233,5 @@ func (s *State) request(e events.Event, p *events.ExperimentRequested) (problem 
 	return ""
 }
 
-// Said is a cause as it is shown: that of an act of which nobody said why ends with a colon, as in
-// "read (a7): ".
+// Said is a cause as it is shown: an act without a reason leaves a colon at its end, as in "read (a7): ".
 func Said(cause string) string { return strings.TrimSuffix(cause, ": ") }

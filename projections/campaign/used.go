@@ -12,7 +12,7 @@ import (
 
 // Uses yields the commands that have used up parts of stocks for an experiment, with these parts. Of a
 // command for several experiments they are its share: the labels are in the order of the experiments, as
-// many for each, and an amount is what the procedure says of its composition.
+// many for each, and an amount follows from the composition.
 func (s *State) Uses(x *Experiment) iter.Seq2[*Command, []events.Drawn] {
 	return func(yield func(*Command, []events.Drawn) bool) {
 		if x.Batch == "" {

@@ -12,7 +12,7 @@ type tray struct {
 	height, width int
 }
 
-// well is a well in a picture. Its class says that it is full, given to what is under way, next, or
+// well is a well in a picture. Its class says that it is full, with an experiment or act under way, next, or
 // absent ("none"); Said is its text for a screen reader.
 type well struct{ Class, Text, Said, Link string }
 
