@@ -207,6 +207,7 @@ assert [r["experiment"] for r in csv.DictReader(io.StringIO(bench.export()))] ==
 assert {q["status"] for q in bench.questions()} == {"answered"} and bench.questions(
     status="asked"
 ) == []
+assert bench.acts() == [] == bench.acts(third, batch="b1"), "acts of a campaign without a procedure"
 assert bench.explain(third.id)["decision"]["decision"].startswith("d")
 assert bench.predict([{"x": 0.5, "salt": "LiFSI"}])[0], "no prediction"
 assert bench.status()["status"] == "completed" and {c["campaign"] for c in client.campaigns()} == {
