@@ -36,12 +36,12 @@ func TestUsedInAProcedure(t *testing.T) {
 		}},
 		Acts: []campaign.Act{
 			act("a1", "dose", []events.Drawn{acid(6), tips("A1", "B1", "C1", "D1", "E1", "F1")}, "e1", "e2", "e3"),
-			act("a2", "read", []events.Drawn{acid(1), tips("G1")}, "e3"),
-			act("a3", "read", []events.Drawn{acid(1), tips("H1")}, "e3"),
+			act("a2", "read", []events.Drawn{acid(1), tips("G1")}, "e1"),
+			act("a3", "read", []events.Drawn{acid(1), tips("H1")}, "e1"),
 		},
 	}
 	for i, want := range [][]events.Drawn{
-		{tips("A1", "B1")}, {acid(2), tips("C1", "D1")}, {acid(6), tips("E1", "F1", "G1", "H1")},
+		{acid(2), tips("A1", "B1", "G1", "H1")}, {acid(2), tips("C1", "D1")}, {acid(4), tips("E1", "F1")},
 	} {
 		if got := s.Used(&s.Experiments[i]); !reflect.DeepEqual(got, want) {
 			t.Errorf("e%d has used up %v, want %v", i+1, got, want)
