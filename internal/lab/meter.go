@@ -197,6 +197,10 @@ func (m *meter) CountEvent(e events.Event) {
 		delete(m.asked, p.Question)
 	case *events.ExperimentDispatched:
 		m.dispatched[p.Experiment] = e.Time
+	case *events.BatchPlanned: // in a procedure they are under way from here on
+		for _, id := range p.Experiments {
+			m.dispatched[id] = e.Time
+		}
 	case *events.ExperimentMeasured:
 		m.Experimented(ctx, telemetry.OutcomeDone, e.Simulated, since(m.dispatched, p.Experiment))
 	case *events.ExperimentFailed:

@@ -254,7 +254,7 @@ func TestEventsAreCounted(t *testing.T) {
 	one.ObserveDuration("fit", 7*time.Second)
 	batch(time.Second, &events.DecisionMade{}, &events.ModelFitted{Model: "objective"}, &events.ModelFitFailed{Model: "objective"})
 	batch(2*time.Second, &events.QuestionAsked{Question: "q1"}, &events.QuestionAsked{Question: "q2"}, &events.QuestionAsked{Question: "q3"},
-		&events.ExperimentDispatched{Experiment: "e1"}, &events.ExperimentDispatched{Experiment: "e2"},
+		&events.BatchPlanned{Batch: "b1", Experiments: []string{"e1"}}, &events.ExperimentDispatched{Experiment: "e2"},
 		&events.ExperimentDispatched{Experiment: "e3"}, &events.ExperimentDispatched{Experiment: "e4"}, &events.ExperimentDispatched{Experiment: "e5"})
 	if oldest, ok := m.oldest(func(m *meter) map[string]time.Time { return m.asked }); !ok || !oldest.Equal(one.asked["q1"]) {
 		t.Errorf("the oldest question is of %v, %t", oldest, ok)

@@ -134,7 +134,7 @@ func (s *seen) unlike(
 	}
 	if !ok {
 		given := func(x campaign.Experiment) bool { return x.Command.ID != "" }
-		if !slices.ContainsFunc(state.Experiments, given) {
+		if !slices.ContainsFunc(state.Experiments, given) && len(state.Acts) == 0 {
 			return "", nil
 		}
 		return "its commands were given from another machine or by another user, " +
@@ -167,7 +167,11 @@ func remembers(reg registry.Registry, def *definition.Campaign) bool {
 // gives reports whether a command is given behind an event, or others are from
 // then on.
 func gives(e events.Event) bool {
-	return e.Kind == events.KindExperimentDispatched || e.Kind == events.KindRecoveryDone
+	switch e.Kind {
+	case events.KindExperimentDispatched, events.KindActDispatched, events.KindRecoveryDone:
+		return true
+	}
+	return false
 }
 
 // witness notes the head of a log in a database at which another process gives a command: if

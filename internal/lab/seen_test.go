@@ -2,12 +2,15 @@ package lab
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
@@ -51,4 +54,28 @@ func TestSeen(t *testing.T) {
 	other.Instance = "OTHER"
 	state = &other
 	want(open(), 0)
+}
+
+// Law: acts are commands, too. The head of the log is noted before one is given, and a log with acts that this machine
+// has not seen is not believed.
+func TestSeenOfActs(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	log := must.Get(store.Open(filepath.Join(t.TempDir(), "p"+store.Ending), store.Options{}))(t)
+	defer log.Close()
+	state := &campaign.State{Name: "p", Instance: "K3JD"}
+	s := must.Get(openSeen(state))(t)
+	if difference := must.Get(s.unlike(t.Context(), log, state))(t); difference != "" {
+		t.Errorf("without a command it is not believed: %s", difference)
+	}
+	state.Acts = []campaign.Act{{ID: "a1"}}
+	if difference := must.Get(s.unlike(t.Context(), log, state))(t); difference == "" {
+		t.Error("acts of another machine are believed")
+	}
+	watched := &watchedLog{Store: log, seen: s, failed: func(err error) { t.Error(err) }}
+	e := must.Get(events.New("p", &events.ActDispatched{Act: "a1", Batch: "b1", Stage: "dose", Command: "p/K3JD/a1"}))(t)
+	e.Actor, e.Time = "engine", time.Unix(1, 0).UTC()
+	must.Get(watched.Append(t.Context(), "p", 0, e))(t)
+	if head, ok, err := s.newest(); err != nil || !ok || head.N != 1 {
+		t.Errorf("noted: %v %v %v", head, ok, err)
+	}
 }
