@@ -240,7 +240,7 @@ func (h *history) take(
 		h.trust = append(h.trust, trustStep{p, len(h.decisions) - 1})
 	case *events.QuestionAnswered:
 		h.answered(p.Expert, e.Simulated)
-	case *events.ExperimentDispatched, *events.ActDispatched:
+	case *events.ExperimentDispatched:
 		h.dispatched, h.dispatchSimulated = true, e.Simulated
 	case *events.ExperimentMeasured:
 		if e.Simulated {
