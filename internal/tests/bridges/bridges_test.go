@@ -52,6 +52,8 @@ type bridge struct {
 	// peer is the device's program, with its arguments; ADDRESS stands for its port. Each begin of
 	// an act is a line "ID begin" in the file acts. Empty where the bridge begins it.
 	peer []string
+	// python is the environment of the peer, in that of the bridges, where their packages do not go together.
+	python string
 	// edit is made in the campaign file, in pairs, besides the port.
 	edit []string
 	// address is the port in the campaign file.
@@ -88,6 +90,9 @@ func begin(t *testing.T, b bridge) *trial {
 	if interpreter == "" {
 		t.Skip(furnished + " names no Python: the packages of .ci/bridges are not installed")
 	}
+	if _, err := os.Stat(peers(b)); len(b.peer) > 0 && err != nil {
+		t.Skipf("%s is not installed: see .ci/bridges", b.python)
+	}
 	tr := &trial{T: t, bridge: b, folder: t.TempDir()}
 	examples := must.Get(filepath.Glob(filepath.Join("..", "..", "..", "examples", "bridges", b.name+"*")))(t)
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
@@ -123,6 +128,11 @@ func begin(t *testing.T, b bridge) *trial {
 	return tr
 }
 
+// peers is the Python of the peer.
+func peers(b bridge) string {
+	return filepath.Join(filepath.Dir(filepath.Dir(os.Getenv(furnished))), b.python, "bin", "python3")
+}
+
 func pairs(list []string) func(func(a, b string) bool) {
 	return func(yield func(a, b string) bool) {
 		for ; len(list) > 1 && yield(list[0], list[1]); list = list[2:] {
@@ -133,9 +143,9 @@ func pairs(list []string) func(func(a, b string) bool) {
 // switchOn starts the peer, and waits until it says that it is ready.
 func (t *trial) switchOn() {
 	t.Helper()
-	t.device = exec.Command("python3", t.peer...)
+	t.device = exec.Command(peers(t.bridge), t.peer...)
 	t.device.Dir, t.device.Env = t.folder, t.env
-	t.device.Path = must.Get(exec.LookPath(filepath.Join(filepath.Dir(os.Getenv(furnished)), "python3")))(t.T)
+	t.device.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // a peer of several programs is killed as one
 	stderr := must.Get(os.Create(t.path("peer.stderr")))(t.T)
 	defer stderr.Close()
 	t.device.Stderr = stderr
@@ -147,7 +157,7 @@ func (t *trial) switchOn() {
 }
 
 func (t *trial) switchOff() {
-	_ = t.device.Process.Kill()
+	_ = syscall.Kill(-t.device.Process.Pid, syscall.SIGKILL)
 	_ = t.device.Wait()
 }
 
@@ -240,7 +250,7 @@ func (t *trial) latest() (x experiment, ok bool) {
 
 // killed is the law of every bridge: whoever is killed in the middle of an act, nothing is done
 // twice, each value belongs to its composition, and the campaign comes to its end.
-func killed(t *testing.T, b bridge) {
+func killed(t *testing.T, b bridge) *trial {
 	t.Parallel()
 	tr := begin(t, b)
 	run := tr.run()
@@ -281,6 +291,7 @@ func killed(t *testing.T, b bridge) {
 		t.Errorf("the campaign does not end\n%s", must.Get(os.ReadFile(tr.path("log")))(t))
 	}
 	tr.judge()
+	return tr
 }
 
 // judge compares the peer's record with the campaign's.
