@@ -9,13 +9,19 @@ import json
 import pathlib
 import time
 
-from bluesky_queueserver_api import BPlan
-from bluesky_queueserver_api.zmq import REManagerAPI
-from event_model import unpack_event_page
+import zmq
 
 from campaignd.device import Cancelled, CannotStop, Deferred, Device, Failed, Infeasible, Sign, Unknown
 
 ID = "campaignd"  # of the command, among the metadata
+
+
+class Away(Exception):
+    """The manager is not there: nothing was sent."""
+
+
+class Refused(Exception):
+    """The manager has answered that it does not do this."""
 
 
 class Queue(Device):
@@ -23,24 +29,31 @@ class Queue(Device):
 
     def __init__(self):
         super().__init__()
-        self.connection = None
         self.runs_of = {}  # the command of each file of documents
-        self.read = {}  # how much of a run has been told
+        self.read = {}  # how many documents a command had, and since when
         self.removed = set()  # commands that were taken out of the queue
         self.missed = {}  # since when a command is not found
 
     # --- the manager
 
-    @property
-    def manager(self):
-        if self.connection is None:
-            s = self.settings
-            self.connection = REManagerAPI(zmq_control_addr=s["address"], timeout_recv=s.get("timeout", 10))
-        return self.connection
-
     def ask(self, method, **given):
-        """As the manager has it now: the methods of the package answer from what they remember."""
-        return self.manager.send_request(method=method, params=given)
+        """One request, over a connection of its own, and only to a manager that is there: one that comes later would still be sent it.
+
+        The client of the package (ZMQCommSendThreads in 0.0.25) now and then waits for ever, or takes an answer for that of the next request.
+        """
+        address, timeout = self.settings["address"], 1000 * self.settings.get("timeout", 10)
+        with zmq.Context.instance().socket(zmq.REQ) as socket:
+            socket.linger, socket.immediate = 0, True
+            socket.connect(address)
+            if not socket.poll(timeout, zmq.POLLOUT):
+                raise Away(f"there is no manager at {address}")
+            socket.send_json({"method": method, "params": given})
+            if not socket.poll(timeout):
+                raise TimeoutError(f"{address} does not answer")
+            answer = socket.recv_json()
+        if not answer.get("success", True):
+            raise Refused(answer["msg"])
+        return answer
 
     def queued(self, id):
         """The items of a command that wait, and the one that runs."""
@@ -77,8 +90,8 @@ class Queue(Device):
     def describe(self):
         try:
             self.ask("status")
-        except REManagerAPI.RequestTimeoutError as e:
-            raise Deferred(f"{self.settings['address']} does not answer: {e}") from e
+        except (Away, TimeoutError) as e:
+            raise Deferred(str(e)) from e
         return {
             "name": f"bluesky/{self.settings['plan']}", "identity": self.settings.get("identity", self.settings["address"]),
             "simulated": self.settings.get("simulated", False),
@@ -100,17 +113,20 @@ class Queue(Device):
 
     def submit(self, command):
         s = self.settings
-        plan = BPlan(s["plan"], **s.get("fixed", {}), **{theirs: command.parameters[ours] for ours, theirs in s["parameters"].items()})
-        plan.meta = {ID: command.id, "campaign": command.campaign}
+        given = {theirs: command.parameters[ours] for ours, theirs in s["parameters"].items()}
+        item = {
+            "item_type": "plan", "name": s["plan"], "kwargs": {**s.get("fixed", {}), **given},
+            "meta": {ID: command.id, "campaign": command.campaign},
+        }  # fmt: skip
         try:
-            uid = self.manager.item_add(plan)["item"]["item_uid"]
-        except REManagerAPI.RequestFailedError as e:  # it is not in the queue
+            added = self.ask("queue_item_add", item=item, user="campaignd", user_group=s.get("user_group", "primary"))
+        except (Away, Refused) as e:
             raise self.ended(Deferred, str(e)) from e
         self.operate()
-        return uid
+        return added["item"]["item_uid"]
 
     def find(self, command):
-        waiting, running = self.queued(command.id)  # before the history: there it goes from here
+        waiting, running = self.queued(command.id)  # before the history, into which it goes from here
         if item := running or self.past(command.id) or next(iter(waiting), None):
             return item["item_uid"]
         if self.documents(command.id):
@@ -128,36 +144,40 @@ class Queue(Device):
             return self.progress(id)
         if item := self.past(id):
             self.discard()
-            return self.end(item["result"], self.documents(id))
+            return self.end(id, item["result"])
         if waiting:
             self.operate()
             return Sign(text="in the queue")
         if id in self.removed:
             raise Cancelled("it was taken out of the queue")
-        if documents := self.documents(id):
-            return self.end({"exit_status": "unknown", "msg": "the queueserver has no record of it"}, documents)
+        if self.documents(id):
+            return self.end(id, {"exit_status": "unknown", "msg": "the queueserver has no record of it"})
         raise Unknown("it is neither in the queue nor in the history, and no document is of it")
 
     def progress(self, id):
         """A sign with each event: the manager alone does not show that the plan goes on."""
         documents = self.documents(id)
-        if self.read.get(id) == len(documents):
+        if self.read.get(id, (None,))[0] == len(documents):
             return None
-        self.read[id] = len(documents)
+        self.read[id] = len(documents), time.monotonic()
         points = next((doc["num_points"] for name, doc in documents if name == "start" and "num_points" in doc), None)
         events = sum(name == "event" for name, _ in documents)
         return Sign(min(events / points, 1) if points else None, f"{events} readings")
 
-    def end(self, result, documents):
-        status, cause = result["exit_status"], result.get("msg") or ""
+    def end(self, id, result):
+        status, cause, documents = result["exit_status"], result.get("msg") or "", self.documents(id)
         if status == "unknown":  # the manager has lost it with its own life; the documents may know
             stops = [doc for name, doc in documents if name == "stop"]
             if not stops or len(stops) < sum(name == "start" for name, _ in documents):
-                raise Unknown(f"{cause}; its documents end after {sum(name == 'event' for name, _ in documents)} readings")
+                sign = self.progress(id)
+                # The worker goes on where the manager alone was killed.
+                if time.monotonic() - self.read[id][1] < self.settings.get("settles_within", 30):
+                    return sign
+                raise Unknown(f"{cause}; its documents have no end, after {sum(name == 'event' for name, _ in documents)} readings")
             status, cause = stops[-1]["exit_status"], stops[-1].get("reason") or cause
         quantities = [q for name in self.settings["quantities"] if (q := self.quantity(name, documents))]
         if status not in ("completed", "success"):
-            raise self.ended(Failed, f"{status}: {cause}", quantities)
+            raise self.ended(Failed, f"{status}: {cause}" if cause else status, quantities)
         if missing := set(self.settings["quantities"]) - {q["name"] for q in quantities}:
             raise Failed(f"its documents have no value of {', '.join(sorted(missing))}", quantities)
         objective = self.campaign["objective"]["name"]
@@ -205,7 +225,7 @@ class Queue(Device):
         return [document for run in sorted(found, key=lambda run: run[0][1]["time"]) for document in run]
 
     def quantity(self, name, documents):
-        """The last reading of a field, which holds for more than one composition nowhere: the documents are of one command."""
+        """The last reading of a field."""
         of = self.settings["quantities"][name]
         values = [doc["data"][of["field"]] for kind, doc in documents if kind == "event" and of["field"] in doc["data"]]
         return {"name": name, "value": values[-1], "unit": of.get("unit", "")} if values else None
@@ -213,7 +233,9 @@ class Queue(Device):
 
 def events(name, doc):
     """A page of events, as they are written, is as many documents."""
-    return [("event", event) for event in unpack_event_page(doc)] if name == "event_page" else [(name, doc)]
+    if name != "event_page":
+        return [(name, doc)]
+    return [("event", {"data": {field: column[i] for field, column in doc["data"].items()}}) for i in range(len(doc["seq_num"]))]
 
 
 def of(item):

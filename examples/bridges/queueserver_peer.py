@@ -3,7 +3,7 @@
 
     python3 queueserver_peer.py 60615 [--acts FILE] [--takes SECONDS]
 
-Needs `pip install bluesky-queueserver-api` and redis-server (Debian: apt install redis-server). All of it, its Redis and its worker
+Needs `pip install bluesky-queueserver` and redis-server (Debian: apt install redis-server). All of it, its Redis and its worker
 included, is one process group, and keeps what it knows in queueserver_data.
 """
 
@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from bluesky_queueserver import ZMQCommSendThreads
+import zmq
 
 options = argparse.ArgumentParser()
 options.add_argument("port", type=int)
@@ -60,9 +60,10 @@ try:
                 break
             except OSError:
                 time.sleep(0.02)
-    client = ZMQCommSendThreads(zmq_server_address=f"tcp://127.0.0.1:{options.port}", timeout_recv=500, raise_exceptions=False)
-    while not client.send_message(method="status").get("manager_state"):
-        pass
+    with zmq.Context.instance().socket(zmq.REQ) as socket:
+        socket.connect(f"tcp://127.0.0.1:{options.port}")
+        socket.send_json({"method": "ping", "params": {}})
+        socket.recv_json()
     print("ready", flush=True)
     running[-1].wait()
 finally:

@@ -19,7 +19,7 @@ func TestOpentronsHTTP(t *testing.T) {
 		name: "opentrons_http", address: "31950", forgets: true, tells: true, result: "signal",
 		python: "opentrons",
 		peer:   []string{"opentrons_http_peer.py", "ADDRESS", "--acts", "acts", "--takes", "1", "--loses-play", "2", "--loses-run", "3"},
-		edit:   []string{"experiments: 12", "experiments: 5", "timeout: 10 ", "timeout: 2 "},
+		edit:   []string{"experiments: 12", "experiments: 4", "timeout: 10 ", "timeout: 2 "},
 		value: func(_ string, row map[string]float64) (want, tolerance float64) {
 			share := row["dye"] / 50
 			return 4 * share * math.Exp(-2*share), 1e-6

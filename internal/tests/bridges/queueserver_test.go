@@ -17,7 +17,7 @@ func TestQueueserver(t *testing.T) {
 	killed(t, bridge{
 		name: "queueserver", address: "60615", forgets: true, tells: true, result: "conductivity",
 		peer: []string{"queueserver_peer.py", "ADDRESS", "--acts", "acts", "--takes", "1"},
-		edit: []string{"experiments: 10", "experiments: 5"},
+		edit: []string{"experiments: 10", "experiments: 4", "settles_within: 30 ", "settles_within: 2 "},
 		value: func(_ string, row map[string]float64) (want, tolerance float64) {
 			return 12.9 - 6*math.Pow(row["salt"]-1.1, 2), 1e-6
 		},
