@@ -158,12 +158,14 @@ class Unit(Device):
             what = "no result of" if result is None else "no end of"
             raise Unknown(f"the device has {what} the run {handle}: it was started anew, or somebody has removed it")
         quantities = [self.quantity(result["node"], name, of) for name, of in self.settings["quantities"].items()]
+        # Of what has failed, quantities are taken where the campaign declares several.
+        given = [q for q in quantities if q] if self.campaign.get("quantities") else []
         if handle in self.stopped:
-            raise Failed("it was stopped", [q for q in quantities if q])
+            raise Failed("it was stopped", given)
         objective = self.campaign["objective"]["name"]
         for name, q in zip(self.settings["quantities"], quantities):
             if q is None:
-                raise Failed(f"its result has no value of {name}", [q for q in quantities if q])
+                raise Failed(f"its result has no value of {name}", given)
         return {
             "objective": next(q for q in quantities if q["name"] == objective),
             "further": [q for q in quantities if q["name"] != objective],

@@ -179,7 +179,7 @@ class Queue(Device):
         if status not in ("completed", "success"):
             raise self.ended(Failed, f"{status}: {cause}" if cause else status, quantities)
         if missing := set(self.settings["quantities"]) - {q["name"] for q in quantities}:
-            raise Failed(f"its documents have no value of {', '.join(sorted(missing))}", quantities)
+            raise self.ended(Failed, f"its documents have no value of {', '.join(sorted(missing))}", quantities)
         objective = self.campaign["objective"]["name"]
         return {
             "objective": next(q for q in quantities if q["name"] == objective),
@@ -188,8 +188,10 @@ class Queue(Device):
 
     def ended(self, otherwise, message, quantities=()):
         """Infeasible where the message says so, by the settings."""
-        infeasible = any(text in message for text in self.settings.get("infeasible", ()))
-        return Infeasible(message) if infeasible else otherwise(message, quantities)
+        if any(text in message for text in self.settings.get("infeasible", ())):
+            return Infeasible(message)
+        # Of what has failed, quantities are taken where the campaign declares several.
+        return otherwise(message, quantities if self.campaign.get("quantities") else ())
 
     def stop(self, handle):
         id = self.command.id

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A Bluesky queueserver to try queueserver.py with: the real one, and a Redis, with the environment of queueserver_startup.py.
 
-    python3 queueserver_peer.py 60615 [--acts FILE] [--takes SECONDS]
+    python3 queueserver_peer.py 60615 [--acts FILE] [--takes SECONDS] [--fails N]
 
-Needs `pip install bluesky-queueserver` and redis-server (Debian: apt install redis-server). All of it, its Redis and its worker
+The plan fails in the Nth run. Needs `pip install bluesky-queueserver` and redis-server (Debian: apt install redis-server). All of it, its Redis and its worker
 included, is one process group, and keeps what it knows in queueserver_data.
 """
 
@@ -24,6 +24,7 @@ options = argparse.ArgumentParser()
 options.add_argument("port", type=int)
 options.add_argument("--acts")
 options.add_argument("--takes", type=float, default=1.0)
+options.add_argument("--fails", type=int, default=0)
 options = options.parse_args()
 
 here = pathlib.Path(__file__).absolute().parent
@@ -48,7 +49,7 @@ programs = [
         "--keep-re", "--zmq-publish-console", "OFF",
     ],
 ]  # fmt: skip
-environment = {**os.environ, "DOCUMENTS": f"{data / 'documents'}", "ACTS": options.acts or "", "TAKES": f"{options.takes}"}
+environment = {**os.environ, "DOCUMENTS": f"{data / 'documents'}", "ACTS": options.acts or "", "TAKES": f"{options.takes}", "FAILS": f"{options.fails}"}
 running = []
 try:
     for program in programs:

@@ -35,7 +35,10 @@ def measure(concentration: float, readings: int = 10):
     """Makes a solution, and reads its conductivity several times."""
     yield from bps.open_run({"plan_name": "measure", "concentration": concentration, "num_points": readings})
     yield from bps.mv(salt, concentration)
+    fails = len(os.listdir(os.environ["DOCUMENTS"])) == int(os.environ["FAILS"])
     for _ in range(readings):
         yield from bps.trigger_and_read([conductivity, temperature])
+        if fails:
+            raise RuntimeError("a bubble")
         yield from bps.sleep(float(os.environ["TAKES"]) / readings)
     yield from bps.close_run()

@@ -60,6 +60,8 @@ type bridge struct {
 	address string
 	// forgets: what was under way when the peer was killed is unknown, and not asked for again.
 	forgets bool
+	// fails is how many acts the device lets fail.
+	fails int
 	// handle: the device cannot be asked by our ID. So who is killed has learned its own name of the run
 	// before; the ledger goes with the first kill, and the run is found by what the log has of it.
 	handle bool
@@ -330,7 +332,7 @@ func (t *trial) judge() {
 		}
 	}
 	lost := len(rows) - 1 - states["measured"] - states["deferred"]
-	if states["measured"] == 0 || lost > 0 && !t.forgets || lost > 1 {
+	if allowed := t.fails + map[bool]int{true: 1}[t.forgets]; states["measured"] == 0 || lost > allowed {
 		t.Errorf("they ended so: %v\n%s\n%s", states, out, log)
 	}
 	t.Logf("%d acts; the experiments: %v", len(acts), states)
