@@ -39,7 +39,7 @@ class Queue(Device):
     def ask(self, method, **given):
         """One request, over a connection of its own, and only to a manager that is there: one that comes later would still be sent it.
 
-        The client of the package (ZMQCommSendThreads in 0.0.25) now and then waits for ever, or takes an answer for that of the next request.
+        The client of the package (ZMQCommSendThreads in 0.0.25) now and then waits for ever, or misses an answer: its two threads race for their events.
         """
         address, timeout = self.settings["address"], 1000 * self.settings.get("timeout", 10)
         with zmq.Context.instance().socket(zmq.REQ) as socket:
