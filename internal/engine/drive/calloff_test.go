@@ -282,6 +282,7 @@ type attended struct {
 	mu     sync.Mutex
 	state  []campaign.Experiment
 	paused bool
+	waits  string // for what
 	end    context.CancelFunc
 	over   chan error
 }
@@ -302,9 +303,10 @@ func attendTo(t *testing.T, log *memlog.Log, r *drive.Runner, with ...func(*driv
 	}
 	r.Eager = false
 	a := &attended{log: log, runner: r, over: make(chan error, 1)}
-	r.Observe = func(core *engine.Core, _ engine.Wait) {
+	r.Observe = func(core *engine.Core, wait engine.Wait) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
+		a.waits = wait.For
 		a.state = slices.Clone(core.State().Experiments)
 		a.paused = core.State().Status == campaign.Paused
 	}
@@ -329,6 +331,13 @@ func (a *attended) isPaused() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.paused
+}
+
+// waitsFor is what it waits for.
+func (a *attended) waitsFor() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waits
 }
 
 // ask makes a request of a person's, and returns the error.

@@ -24,34 +24,48 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// station is an instrument of a procedure that takes ten minutes for each act. What it says of one,
-// says may change; without a memory it cannot tell what became of an act of before.
+// station is an instrument of a procedure that takes ten minutes for each act. How long it takes for
+// one, and what it says of it, may be set; without a memory it cannot tell what became of an act of before.
 type station struct {
-	name string
-	says map[string]instruments.Outcome // by act, in place of done
-	hang map[string]bool                // acts that it never ends
+	name  string
+	says  map[string]instruments.Outcome // by act, in place of done
+	takes map[string]time.Duration       // by act
 
-	mu    sync.Mutex
-	given []instruments.Command
+	mu     sync.Mutex
+	serial int // of the device that is there
+	given  []instruments.Command
+	by     []int // the device that was sent each of them
 }
 
 const actTakes = 10 * time.Minute
 
+// never is how long an act takes that is not ended.
+const never = 1000 * time.Hour
+
 func (s *station) Describe(context.Context) (instruments.Description, error) {
-	return instruments.Description{Name: s.name, Identity: s.name + ", serial 1", Capacity: 1}, nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return instruments.Description{Name: s.name, Identity: fmt.Sprintf("%s, serial %d", s.name, s.serial), Capacity: 1}, nil
 }
 
 func (s *station) Start(_ context.Context, cmd instruments.Command) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.given = append(s.given, cmd)
+	s.given, s.by = append(s.given, cmd), append(s.by, s.serial)
 	return nil
+}
+
+// exchange puts another device in its place.
+func (s *station) exchange() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.serial++
 }
 
 func (s *station) Await(ctx context.Context, cmd instruments.Command) (instruments.Outcome, error) {
 	takes := actTakes
-	if s.hang[cmd.Act] {
-		takes = 1000 * time.Hour
+	if set, ok := s.takes[cmd.Act]; ok {
+		takes = set
 	}
 	select {
 	case <-time.After(takes):
@@ -78,6 +92,16 @@ func (s *station) commands() []instruments.Command {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.given)
+}
+
+// tipsOf are the labels that an instrument was given.
+func tipsOf(s *station) (tips []string) {
+	for _, cmd := range s.commands() {
+		for _, d := range cmd.Drawn {
+			tips = append(tips, d.Labels...)
+		}
+	}
+	return tips
 }
 
 // plated is a campaign of plates of three: dosed and loaded together, unloaded after two to three
@@ -124,13 +148,18 @@ type stations map[string]*station
 func newStations() stations {
 	all := make(stations)
 	for _, name := range []string{"doser", "arm", "meter"} {
-		all[name] = &station{name: name, says: make(map[string]instruments.Outcome), hang: make(map[string]bool)}
+		all[name] = &station{
+			name: name, says: make(map[string]instruments.Outcome), takes: make(map[string]time.Duration), serial: 1,
+		}
 	}
 	return all
 }
 
-// attend runs the campaign with the stations, in a process of its own.
-func (all stations) attend(t *testing.T, log *memlog.Log, def definition.Campaign) *attended {
+// attend runs the campaign with the stations, in a process of its own. with may change the runner before
+// it starts.
+func (all stations) attend(
+	t *testing.T, log *memlog.Log, def definition.Campaign, with ...func(*drive.Runner),
+) *attended {
 	t.Helper()
 	if must.Get(log.LastSequence(t.Context(), def.Name))(t) == 0 {
 		defined := events.CampaignDefined{Instance: "PLATES", Definition: def}
@@ -141,6 +170,9 @@ func (all stations) attend(t *testing.T, log *memlog.Log, def definition.Campaig
 	}
 	for name, s := range all {
 		r.Instruments[name] = s
+	}
+	for _, set := range with {
+		set(r)
 	}
 	must.Do(t, r.Start(t.Context()))
 	return attendTo(t, log, r)
@@ -157,7 +189,7 @@ func platedBy(t *testing.T) (all []events.Event, used stations) {
 		log := memlog.New()
 		used["meter"].says["a4"] = instruments.Outcome{Status: instruments.Failed, Cause: "a bubble"}
 		used["meter"].says["a5"] = instruments.Outcome{Status: instruments.Infeasible, Cause: "it does not dissolve"}
-		used["arm"].hang["a19"] = true
+		used["arm"].takes["a19"] = never
 		first := used.attend(t, log, def)
 		time.Sleep(3*time.Hour + 35*time.Minute) // the second plate is being loaded
 		first.end()
@@ -194,7 +226,13 @@ func procedures(t *testing.T) []events.Event {
 // platesState is how the campaign of plates stands.
 func platesState(t *testing.T, log events.Log) *campaign.State {
 	t.Helper()
-	return must.Get(engine.Load(t.Context(), builtin.Registry(), log, "plates"))(t).State()
+	return stateOf(t, log, "plates")
+}
+
+// stateOf is how a campaign stands.
+func stateOf(t *testing.T, log events.Log, name string) *campaign.State {
+	t.Helper()
+	return must.Get(engine.Load(t.Context(), builtin.Registry(), log, name))(t).State()
 }
 
 // acts lists the acts of a campaign: "a1 dose e1-e3 done".
@@ -228,12 +266,7 @@ func TestProcedure(t *testing.T) {
 	if n, failed := s.Count(campaign.Measured), s.Count(campaign.Failed); n != 5 || failed != 3 {
 		t.Errorf("%d experiments are measured and %d have failed", n, failed)
 	}
-	var tips []string
-	for _, cmd := range used["doser"].commands() {
-		for _, d := range cmd.Drawn {
-			tips = append(tips, d.Labels...)
-		}
-	}
+	tips := tipsOf(used["doser"])
 	if first := must.Get(definition.ParseLabels("A1-H3"))(t)[:18]; !slices.Equal(tips, first) {
 		t.Errorf("the doser was given the tips %v", tips)
 	}
@@ -247,10 +280,13 @@ func TestProcedure(t *testing.T) {
 }
 
 // Law: what became of an act for several experiments a person says of each of them, of all in one request.
-// What was not performed comes again, for these alone.
-func TestActIsResolvedForEachExperiment(t *testing.T) {
+// What was not performed comes again, for these alone, with labels that no act was given before.
+//
+// The case: campaignd is killed after some wells of a plate, and nobody knows which.
+func TestPlateKilledAfterSomeWells(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		def := plated(func(def *definition.Campaign) {
+			def.Procedure[3].Draws = map[string]definition.Draw{"tips": "1"}
 			def.Budget.Experiments = 3
 			def.Procedure[3].Together, def.Procedure[3].Repeatable, def.Procedure[3].Tries = true, false, 0
 		})
@@ -305,6 +341,9 @@ func TestActIsResolvedForEachExperiment(t *testing.T) {
 		}
 		if v := s.Experiment("e1").Measurement.Quantities[0].Value; v != 3.5 {
 			t.Errorf("e1 has the value %g, and a person read 3.5", v)
+		}
+		if got, want := tipsOf(used["meter"]), []string{"G1", "H1", "A2", "B2"}; !slices.Equal(got, want) {
+			t.Errorf("the meter was given the tips %v, want %v", got, want)
 		}
 		audited(t, log, s.Name)
 	})

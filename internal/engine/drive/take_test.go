@@ -54,6 +54,11 @@ func (s *shelf) Take(_, command string, parts []computed.Draw) (taken []events.D
 			return nil, err
 		}
 	}
+	for _, d := range parts {
+		if d.Labels > len(s.labels) && s.given[command] == nil {
+			return nil, nil
+		}
+	}
 	if s.given[command] == nil {
 		for _, d := range parts {
 			part := events.Drawn{Stock: d.Stock, Amount: d.Amount, Unit: d.Unit}

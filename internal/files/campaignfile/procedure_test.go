@@ -223,6 +223,27 @@ func TestFaultsOfProcedures(t *testing.T) {
 	}
 }
 
+// Law: of two files with the same places, one of which goes from the oven to the press and one from the press
+// to the oven, one is refused: no batch that holds a place waits for one that another may hold who waits for
+// the first.
+func TestPlacesAgainstTheirOrder(t *testing.T) {
+	file := func(places, first, second string) string {
+		return referring + "instruments: {arm: {process: [./arm]}, eye: manual}\nplaces: [" + places + "]\nprocedure:\n" +
+			"  put: {on: arm, together: true, holds: " + first + "}\n" +
+			"  move: {on: arm, together: true, after: put, holds: " + second + ", frees: " + first + "}\n" +
+			"  look: {on: eye, after: move, gives: rise}\n" +
+			"  take: {on: arm, together: true, after: look, frees: " + second + "}\n"
+	}
+	for places, refused := range map[string][2]bool{"press, oven": {true, false}, "oven, press": {false, true}} {
+		for i, way := range [][2]string{{"oven", "press"}, {"press", "oven"}} {
+			_, err := Parse(builtin.Registry(), "bread.yaml", []byte(file(places, way[0], way[1])))
+			if (err != nil) != refused[i] || err != nil && !strings.Contains(err.Error(), "places has "+way[1]+" before it") {
+				t.Errorf("of %s from %s to %s: %v", places, way[0], way[1], err)
+			}
+		}
+	}
+}
+
 // Law: of a procedure under way only what changes no meaning can change.
 func TestAmendedProcedure(t *testing.T) {
 	from := must.Get(Parse(builtin.Registry(), "plates.yaml", []byte(plates)))(t).Definition
