@@ -37,18 +37,24 @@ for line in sys.stdin:
     print(json.dumps({"id": q["id"], **a}), flush=True)
 `
 
-// timed is a log that notes when each decision was on disk.
+// timed is a log that notes when each decision was on disk, and each end of an act.
 type timed struct {
 	events.Store
-	decided []time.Time
+	decided, ended []time.Time
 }
 
 func (l *timed) Append(
 	ctx context.Context, stream string, after events.Sequence, batch ...events.Event,
 ) ([]events.Event, error) {
 	stored, err := l.Store.Append(ctx, stream, after, batch...)
-	if err == nil && slices.ContainsFunc(batch, func(e events.Event) bool { return e.Kind == events.KindDecisionMade }) {
+	holds := func(kind events.Kind) bool {
+		return err == nil && slices.ContainsFunc(batch, func(e events.Event) bool { return e.Kind == kind })
+	}
+	if holds(events.KindDecisionMade) {
 		l.decided = append(l.decided, time.Now())
+	}
+	if holds(events.KindActEnded) {
+		l.ended = append(l.ended, time.Now())
 	}
 	return stored, err
 }
