@@ -85,35 +85,45 @@ func sentOnce(t *testing.T, used stations) {
 // Law: an act whose fate is unknown holds its instrument, its batch, and the place that it was to take;
 // all else goes on.
 //
-// The case: the power is cut while the arm carries a plate to the oven. The plate before it is measured
-// and cleaned up after.
+// The case: the power is cut while the arm carries a plate to the oven. The plates before it are measured
+// and cleaned up after, one behind it is dosed, and another waits for the arm, though the oven has room.
 func TestPowerCutWhileThePlateIsCarried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, used := memlog.New(), newStations()
-		const carried = "a7"
+		def := platesOf(5, 5, func(def *definition.Campaign) {
+			def.Places[0].Room = 2
+			def.Stocks["tips"] = definition.Stock{Labels: "A1-H6"}
+		})
+		used["doser"].takes["a3"] = 11 * time.Minute // no two acts end at a time
+		used["doser"].takes["a6"] = 3*time.Hour + 30*time.Minute
+		used["arm"].takes["a7"] = 12 * time.Minute
+		used["meter"].takes["a8"] = 12 * time.Minute
+		const carried = "a10"
 		used["arm"].says[carried] = instruments.Outcome{Status: instruments.Unknown, Cause: "the power was off"}
-		a := used.attend(t, log, platesOf(3, 3))
+		a := used.attend(t, log, def)
 		after(8 * time.Hour)
 		s := platesState(t, log)
 		want := []string{
-			"a1 dose e1-e3 done", "a2 load e1-e3 done", "a3 dose e4-e6 done", "a4 dose e7-e9 done",
-			"a5 unload e1-e3 done", "a6 measure e1 done", "a7 load e4-e6 ", "a8 measure e2 done",
-			"a9 measure e3 done", "a10 clean e1-e3 done",
+			"a1 dose e1-e3 done", "a2 load e1-e3 done", "a3 dose e4-e6 done", "a4 load e4-e6 done",
+			"a5 dose e7-e9 done", "a6 dose e10-e12 done", "a7 unload e1-e3 done", "a8 measure e1 done",
+			"a9 unload e4-e6 done", "a10 load e7-e9 ", "a11 measure e2 done", "a12 measure e3 done",
+			"a13 measure e4 done", "a14 measure e5 done", "a15 measure e6 done", "a16 clean e1-e3 done",
+			"a17 clean e4-e6 done", "a18 dose e13-e15 done",
 		}
 		if got := acts(s); !slices.Equal(got, want) {
 			t.Errorf("before anybody looked the acts are %v", got)
 		}
-		if s.Occupants("oven") != 1 || !s.Batch("b1").Over || s.Status != campaign.Running {
-			t.Errorf("%d batches occupy the oven, b1 is %+v, the campaign %s", s.Occupants("oven"), s.Batch("b1"), s.Status)
+		if s.Occupants("oven") != 1 || !s.Batch("b2").Over || s.Status != campaign.Running {
+			t.Errorf("%d batches occupy the oven, b2 is %+v, the campaign %s", s.Occupants("oven"), s.Batch("b2"), s.Status)
 		}
-		if says := a.waitsFor(); !strings.Contains(says, "a person: the fate of a7 (load of b2) is unknown") {
+		if says := a.waitsFor(); !strings.Contains(says, "a person: the fate of a10 (load of b3) is unknown") {
 			t.Errorf("it waits for %q", says)
 		}
 		resolved(t, a, carried, events.ResolvedDone)
 		must.Do(t, <-a.over)
 		s = platesState(t, log)
-		if rest := rested(s, "b2"); rest < 2*time.Hour || rest > 3*time.Hour {
-			t.Errorf("b2 rested for %s after the word", rest)
+		if rest := rested(s, "b3"); rest < 2*time.Hour || rest > 3*time.Hour {
+			t.Errorf("b3 rested for %s after the word", rest)
 		}
 		sentOnce(t, used)
 		measuredAll(t, log, s)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -125,7 +126,7 @@ func (m *machine) reboot(forgets bool) {
 // inOrder are the acts under way, in the order in which they began.
 func (m *machine) inOrder() (all []*act) {
 	for _, e := range m.journal {
-		if a := m.busy[e.cmd.ID]; a != nil && e.what == "begin" {
+		if a := m.busy[e.cmd.ID]; a != nil && e.what == "begin" && !slices.Contains(all, a) { // begun twice by a control
 			all = append(all, a)
 		}
 	}

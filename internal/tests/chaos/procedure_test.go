@@ -403,7 +403,8 @@ func TestProcedures(t *testing.T) {
 	t.Logf("%d lines: %v", n, tally)
 }
 
-// The judge of procedures is judged: each rule that is broken is found, within sixty lines.
+// The judge of procedures is judged: each rule that is broken is found, within sixty lines. With
+// CAMPAIGND_CHAOS it tells in how many of these.
 func TestProcedureControls(t *testing.T) {
 	for control, want := range map[string]string{
 		"intent":   "unlogged",    // the log loses what it has acknowledged
@@ -419,6 +420,7 @@ func TestProcedureControls(t *testing.T) {
 		"twice":    "twice",       // a machine that does what it is told twice
 	} {
 		t.Run(control, func(t *testing.T) {
+			first, lines := uint64(0), 0
 			for seed := uint64(1); seed <= 60; seed++ {
 				found := false
 				line := drawLine(t, seed, control)
@@ -426,12 +428,20 @@ func TestProcedureControls(t *testing.T) {
 					faults := line.live(t.Context()).verdict(t.Context())
 					found = slices.ContainsFunc(faults, func(f string) bool { return strings.HasPrefix(f, want) })
 				})
-				if found {
-					t.Logf("found at seed %d", seed)
-					return
+				if !found {
+					continue
+				}
+				if lines++; lines == 1 {
+					first = seed
+				}
+				if os.Getenv("CAMPAIGND_CHAOS") == "" {
+					break
 				}
 			}
-			t.Error("it is not found within sixty lines")
+			if lines == 0 {
+				t.Error("it is not found within sixty lines")
+			}
+			t.Logf("found at seed %d, in %d lines", first, lines)
 		})
 	}
 }
