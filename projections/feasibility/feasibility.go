@@ -124,7 +124,7 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 // failed reports whether an experiment gave no result and says something about
 // its composition by that. In a procedure a failure does where a stage that
 // measures has failed: a plate that fell, or stood in the oven for too long since
-// the arm was busy, says nothing of what is in it.
+// the arm was busy, says nothing about its contents.
 func failed(s *campaign.State, x *campaign.Experiment) bool {
 	b := s.Batch(x.Batch)
 	switch {

@@ -43,7 +43,7 @@ func TestWhereAndWhatCounts(t *testing.T) {
 }
 
 // Law: of the failures in a procedure those count in which a stage failed that measures, or that a person
-// corrected to one, and every "can't": a plate that fell teaches nothing about what was in it.
+// corrected to one, and every "can't": a plate that fell teaches nothing about its contents.
 func TestFailuresOfProcedures(t *testing.T) {
 	act := func(id, stage, experiment string, status events.ActStatus) campaign.Act {
 		return campaign.Act{ID: id, Batch: "b1", Stage: stage, Experiments: []string{experiment}, Status: status}
