@@ -181,8 +181,8 @@ func (c *Command) Void() bool {
 // instrument can tell, is not under way either. A command can be void and under way: a device that
 // does not stop completes a command that it has begun.
 func (c *Command) AtRest() bool {
-	return c.Void() &&
-		(c.CallOff.Over || c.CallOff.Fate != "" || c.CallOff.Voided == events.VoidedByPower)
+	stands := c.CallOff != nil && c.CallOff.Fate != "" && c.CallOff.Fate != "running"
+	return c.Void() && (c.CallOff.Over || stands || c.CallOff.Voided == events.VoidedByPower)
 }
 
 // AtWork reports whether the device may be at work on the command, or may still

@@ -206,6 +206,23 @@ func TestWindowClosesWhileItQueues(t *testing.T) {
 	})
 }
 
+// dosedOneByOne is a campaign of one plate, whose experiments are dosed each by itself. The doser is given
+// up after some silence.
+func dosedOneByOne(giveUpAfter time.Duration) definition.Campaign {
+	return platesOf(1, 1, func(def *definition.Campaign) {
+		in := def.Instruments["doser"]
+		in.StallAfter, in.GiveUpAfter = definition.Duration(5*time.Second), definition.Duration(giveUpAfter)
+		def.Instruments["doser"] = in
+		def.Procedure = []definition.Stage{
+			{Name: "dose", On: "doser", Draws: map[string]definition.Draw{"tips": "2"}},
+			def.Procedure[3],
+			{Name: "turn", On: "arm", Together: true, After: []definition.Edge{{Stage: "dose"}}},
+		}
+		def.Procedure[1].After = []definition.Edge{{Stage: "turn"}}
+		def.Places = nil
+	})
+}
+
 // Law: before an act comes again, and before anything else goes to its instrument, it cannot begin any
 // more; what the device did meanwhile overtakes a person's word.
 //
@@ -214,18 +231,7 @@ func TestWindowClosesWhileItQueues(t *testing.T) {
 func TestActBeginsAfterAPersonsWord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log, used, doser := memlog.New(), newStations(), newPipe()
-		def := platesOf(1, 1, func(def *definition.Campaign) {
-			in := def.Instruments["doser"]
-			in.StallAfter, in.GiveUpAfter = definition.Duration(5*time.Second), definition.Duration(12*time.Second)
-			def.Instruments["doser"] = in
-			def.Procedure = []definition.Stage{
-				{Name: "dose", On: "doser", Draws: map[string]definition.Draw{"tips": "2"}},
-				def.Procedure[3],
-				{Name: "turn", On: "arm", Together: true, After: []definition.Edge{{Stage: "dose"}}},
-			}
-			def.Procedure[1].After = []definition.Edge{{Stage: "turn"}}
-			def.Places = nil
-		})
+		def := dosedOneByOne(12 * time.Second)
 		doser.stubborn = true
 		doser.hold(true)
 		a := used.attend(t, log, def, func(r *drive.Runner) { r.Instruments["doser"] = doser })
@@ -248,6 +254,36 @@ func TestActBeginsAfterAPersonsWord(t *testing.T) {
 			t.Errorf("a1 is %s: %s", act.Status, act.Cause)
 		}
 		measuredAll(t, log, s)
+	})
+}
+
+// Law: a device that says of a command that it is at work on it is given nothing else before it has ended,
+// whatever a person says meanwhile.
+//
+// The case: a doser is silent, is called off, says that it is at work and does not stop, and is silent
+// again. A person who does not look says that it failed.
+func TestFailedWhileItIsAtWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log, used, doser := memlog.New(), newStations(), newPipe()
+		doser.stubborn, doser.slow = true, []string{"e1"} // for 20 s
+		a := used.attend(t, log, dosedOneByOne(7*time.Second), func(r *drive.Runner) { r.Instruments["doser"] = doser })
+		after(8 * time.Second)
+		must.Do(t, a.ask(t, engine.Request{Cancel: &engine.Cancel{Experiment: "a1", Reason: "it says nothing"}}))
+		after(8 * time.Second)
+		if act := platesState(t, log).Act("a1"); act.Command.Fate != campaign.Unknown || act.Command.CallOff.Fate != "running" {
+			t.Fatalf("a1 is %s, and was said to be %s", act.Command.Fate, act.Command.CallOff.Fate)
+		}
+		resolved(t, a, "a1", events.ResolvedFailed)
+		after(time.Minute)
+		for a.isPaused() { // what the doser says in the end is not what the person said
+			must.Do(t, a.ask(t, engine.Request{Resume: &events.CampaignResumed{}}))
+			after(time.Minute)
+		}
+		must.Do(t, <-a.over)
+		if moved := doser.begun(); !slices.Equal(moved, []string{"e1", "e2", "e3"}) || doser.faults != nil {
+			t.Errorf("it dosed %v, %v", moved, doser.faults)
+		}
+		audited(t, log, "plates")
 	})
 }
 
