@@ -18,7 +18,8 @@ import (
 func Remade(s *campaign.State, a *campaign.Act) bool {
 	return a.Command.Fate == campaign.Unknown && s.Batch(a.Batch).Stage(a.Stage).Repeatable &&
 		!s.Definition.At(a.Resource).ByHand &&
-		(!a.Command.AtRest() || a.Command.CallOff.Fate == string(instruments.FateNotStarted))
+		(a.Command.CallOff == nil || a.Command.BeingCalledOff() ||
+			a.Command.AtRest() && a.Command.CallOff.Fate == string(instruments.FateNotStarted))
 }
 
 // Remake is the next event on the way to make acts again whose fate is unknown, nil for none.
