@@ -127,10 +127,10 @@ func ended(c Now, b *campaign.Batch) (payloads []events.Payload) {
 		}
 		open = true
 	}
-	if open || c.UnderWay(b) || len(b.Places) > 0 || !isCleaned(c.State, b) {
+	if open || payloads != nil || c.UnderWay(b) || len(b.Places) > 0 || !isCleaned(c.State, b) {
 		return payloads
 	}
-	return append(payloads, &events.BatchEnded{Batch: b.ID})
+	return []events.Payload{&events.BatchEnded{Batch: b.ID}}
 }
 
 // isCleaned reports whether all stages were performed that always are.
