@@ -10,8 +10,7 @@
 //   - a plain failure is the same, but counts a quarter as much: a leaking cell
 //     says little about its composition;
 //   - an experiment that was called off or put off says nothing, nor does a
-//     failure that a person excluded, or one of a procedure in which nothing was
-//     to be measured yet.
+//     failure that a person excluded.
 //
 // A success gives the weights of the two outcomes a Gamma distribution each, with concentrations 1
 // + α_ε and α_ε, a failure the other way round. As in Dirichlet-based classification (Milios et al.
@@ -32,7 +31,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/num/gp"
 	"github.com/campaignd/campaignd/internal/num/kernel"
 	"github.com/campaignd/campaignd/internal/num/pairgp"
@@ -82,7 +80,7 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 	if wanted := s.Definition.Model.Feasibility; wanted == nil || !*wanted {
 		return nil, nil
 	}
-	if !slices.ContainsFunc(s.Experiments, func(x campaign.Experiment) bool { return failed(s, &x) }) {
+	if !slices.ContainsFunc(s.Experiments, failed) {
 		return nil, nil
 	}
 	m := new(Model)
@@ -94,9 +92,9 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 			point = x.Measurement.Actual
 		}
 		switch {
-		case failed(s, x) && x.Status == campaign.Infeasible:
+		case failed(*x) && x.Status == campaign.Infeasible:
 			m.Infeasible++
-		case failed(s, x):
+		case failed(*x):
 			m.Failed++
 		case x.Status == campaign.Measured:
 		default:
@@ -122,23 +120,9 @@ func New(ctx context.Context, s *campaign.State, sp *space.Space) (*Model, error
 }
 
 // failed reports whether an experiment gave no result and says something about
-// its composition by that. In a procedure a failure does where a stage that
-// measures has failed: a plate that fell, or stood in the oven for too long since
-// the arm was busy, says nothing about its contents.
-func failed(s *campaign.State, x *campaign.Experiment) bool {
-	b := s.Batch(x.Batch)
-	switch {
-	case x.Excluded || x.Status != campaign.Failed && x.Status != campaign.Infeasible:
-		return false
-	case b == nil || x.Status == campaign.Infeasible || x.Retracted != nil: // a person corrected what was measured
-		return true
-	}
-	for a := range s.ActsOf(b) {
-		if a.Serves(x.ID) && !a.Open() && len(b.Stage(a.Stage).Gives) > 0 && a.For(x.ID).Status == events.ActFailed {
-			return true
-		}
-	}
-	return false
+// its composition by that.
+func failed(x campaign.Experiment) bool {
+	return !x.Excluded && (x.Status == campaign.Failed || x.Status == campaign.Infeasible)
 }
 
 // hyper returns the fixed hyperparameters in d dimensions. The prior mean is

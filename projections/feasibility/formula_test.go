@@ -4,8 +4,6 @@ import (
 	"math"
 	"testing"
 
-	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/projections/campaign"
 	"github.com/campaignd/campaignd/projections/feasibility"
@@ -39,37 +37,6 @@ func TestWhereAndWhatCounts(t *testing.T) {
 		if a, b := made.Probability(x), asked.Probability(x); a != b {
 			t.Errorf("at %v: %v where it was made by a slip, %v where it was asked for", x, a, b)
 		}
-	}
-}
-
-// Law: of the failures in a procedure those count in which a stage failed that measures, or that a person
-// corrected to one, and every "can't": a plate that fell teaches nothing about its contents.
-func TestFailuresOfProcedures(t *testing.T) {
-	act := func(id, stage, experiment string, status events.ActStatus) campaign.Act {
-		return campaign.Act{ID: id, Batch: "b1", Stage: stage, Experiments: []string{experiment}, Status: status}
-	}
-	s, sp := square(t, map[campaign.ExperimentStatus][][2]float64{
-		campaign.Failed: {{0.1, 0.1}, {0.2, 0.2}, {0.3, 0.3}, {0.4, 0.4}}, campaign.Infeasible: {{0.5, 0.5}},
-	})
-	for i := range s.Experiments {
-		s.Experiments[i].Batch = "b1"
-	}
-	s.Experiments[3].Retracted = s.Experiments[3].Measurement
-	s.Batches = []campaign.Batch{{
-		ID: "b1", Procedure: []definition.Stage{{Name: "load"}, {Name: "measure", Gives: []string{"y"}}},
-		Acts: []string{"a1", "a2", "a3", "a4"},
-	}}
-	s.Acts = []campaign.Act{
-		act("a1", "load", "e1", events.ActFailed), act("a2", "measure", "e2", events.ActFailed),
-		act("a3", "measure", "e3", events.ActDeferred), act("a4", "load", "e5", events.ActInfeasible),
-	}
-	m := must.Get(feasibility.New(t.Context(), s, sp))(t)
-	if m.Failed != 2 || m.Infeasible != 1 {
-		t.Errorf("%d failures and %d that cannot be made count", m.Failed, m.Infeasible)
-	}
-	s.Experiments = s.Experiments[:1]
-	if m := must.Get(feasibility.New(t.Context(), s, sp))(t); m != nil {
-		t.Errorf("of a plate that fell: %+v", m)
 	}
 }
 
