@@ -145,7 +145,7 @@ func checkActResolved(a *auditor, in *identified, p *events.ActResolved) {
 		a.mismatch(p.Act, "a person says what became of it, and its instrument was at work on it")
 	}
 	checkGave(a, act, p.Status, p.Gave, events.ActFailed, events.ActInfeasible, events.ActDeferred)
-	if !byHand && !act.Command.AtRest() {
+	if !byHand && !act.Command.AtRest() && !tookForAtRest(&act.Command) {
 		a.batch.owed = append(a.batch.owed, p.Act)
 	}
 }

@@ -64,6 +64,12 @@ func checkOwed(a *auditor) {
 	a.batch.owed = nil
 }
 
+// tookForAtRest reports whether earlier programs called a command off no more, since it was, though its device
+// had said that it was at work on it.
+func tookForAtRest(c *campaign.Command) bool {
+	return c.Void() && c.CallOff.Fate == string(instruments.FateRunning)
+}
+
 // pays notes that the command of an experiment was called off.
 func (b *batch) pays(experiment string) {
 	b.owed = slices.DeleteFunc(b.owed, func(owed string) bool { return owed == experiment })

@@ -289,7 +289,7 @@ func checkResolved(a *auditor, in *identified, p *events.ExperimentResolved) {
 		}
 		a.expect(p.Experiment, true, engine.Retry(a.core.State(), in.x, replicate))
 	}
-	if in.x != nil && engine.OwesCallOff(a.core.State(), in.x) {
+	if in.x != nil && engine.OwesCallOff(a.core.State(), in.x) && !tookForAtRest(&in.x.Command) {
 		a.batch.owed = append(a.batch.owed, p.Experiment)
 	}
 }
