@@ -132,11 +132,12 @@ func visit(path string, v reflect.Value, paths map[string]bool) {
 }
 
 // fieldPath is the path of a field of a structure, and whether it may be left out. An
-// embedded structure has that of the structure.
+// embedded structure has that of the structure, and so have the safe states of an abort, which who runs the campaign
+// fills in.
 func fieldPath(path string, field reflect.StructField) (string, bool) {
 	name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 	switch {
-	case field.Anonymous:
+	case field.Anonymous, field.Name == "Secures":
 		return path, false
 	case name == "" || name == "-":
 		name = strings.ToLower(field.Name)
