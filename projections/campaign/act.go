@@ -117,6 +117,9 @@ const (
 // an experiment once it has failed as often as it may be tried, or once it has shown that the
 // composition cannot be made.
 func (s *State) Progress(b *Batch, stage *definition.Stage, experiment string) (Progress, *Act) {
+	if stage == nil {
+		return StageAhead, nil // of a damaged log, whose procedure does not have it
+	}
 	failed := 0
 	var last *Act
 	for a := range s.ActsOf(b) {

@@ -63,7 +63,7 @@ var Free = []Fact{
 	{`experiment\.cancelled`, `\.actor for`, "whose word it is: a person may call off what is not handed out, too"},
 	{`instrument\.answered`, `text`, "an instrument's words"},
 	{`instrument\.signalled`, `(handle|fraction|text|next_by)`, "a device's account of its work; a silence that it contradicts would be found"},
-	{`(model|measurements|decision|experiment|instrument|act)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
+	{`(model|measurements|decision|experiment|instrument|act|cancellation)\..*`, `\.trace span`, "where the campaign has no trace, that of a process which has one"},
 	{`campaign\.defined`, `\.time earlier`, "nothing is before it"},
 	{`campaign\.(defined|amended)|decision\.made`, `\.version later`, "that an earlier program wrote it, which wrote the same in an earlier version"},
 	{`campaign\.defined`, `\.version before accounts`, "that an earlier program began the campaign, where no account is recorded, and another build than the one that audits"},

@@ -254,6 +254,7 @@
     if (input) input.focus();
   };
   const draw = () => {
+    if (!schema) return; // it is drawn once that is there
     const active = document.activeElement, held = active && holder.contains(active) ? active.id : "";
     const caret = held && active.selectionStart !== undefined ? [active.selectionStart, active.selectionEnd] : null;
     const closed = new Set([...holder.querySelectorAll("details:not([open])")].map((d) => d.closest("[data-path]").dataset.path));
