@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -17,8 +16,7 @@ const safetyHolds = time.Hour
 // are the instruments that have one, by the campaign's names for them.
 func ordered(s *campaign.State, by map[string]string, reason string) (payloads []events.Payload) {
 	for _, name := range s.Definition.Resources() {
-		asked := slices.ContainsFunc(s.Securing(), func(d campaign.Safety) bool { return d.Resource == name })
-		if instrument := by[name]; instrument != "" && !asked {
+		if instrument := by[name]; instrument != "" && s.SecuringAt(name) == nil {
 			payloads = append(payloads, &events.SafetyOrdered{Resource: name, Instrument: instrument, Reason: reason})
 		}
 	}
@@ -48,12 +46,11 @@ func nextSafe(c Now) (Step, error) {
 // Secured returns the record that a device is in its safe state, nil where that was not ordered, or the
 // campaign has been resumed since.
 func Secured(s *campaign.State, resource, order string) *events.SafetyAnswered {
-	for _, d := range s.Securing() {
-		if d.Resource == resource && d.Order == order {
-			return &events.SafetyAnswered{Resource: resource, Instrument: d.Instrument}
-		}
+	d := s.SecuringAt(resource)
+	if d == nil || d.Order != order {
+		return nil
 	}
-	return nil
+	return &events.SafetyAnswered{Resource: resource, Instrument: d.Instrument}
 }
 
 // firstSafe puts the devices that are not in their safe state yet before anything else that the campaign

@@ -177,9 +177,11 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 
 // NeedsPerson lists a person's tasks before the campaign goes on.
 //
-// A device that is to be safe comes first. Acts follow: one whose fate is unknown holds its batch, which may stand in an oven. A stock that does not suffice comes next: it is refilled while the rest is looked into. Fates that
-// are unknown follow: they hold the campaign up, and a device may be at work. The order is that of the
-// experiments, so that the text stays the same from one call to the next. driven says whether a process drives the campaign.
+// A device that is to be safe comes first. Acts follow: one whose fate is unknown holds its batch, which may
+// stand in an oven. A stock that does not suffice comes next: it is refilled while the rest is looked into.
+// Fates that are unknown follow: they hold the campaign up, and a device may be at work. The order is that of
+// the experiments, so that the text stays the same from one call to the next. driven says whether a process
+// drives the campaign.
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 	needs := append([]string{}, c.Unsafe()...)
 	needs = append(append(needs, c.actsNeed(how)...), c.short(how)...)

@@ -31,6 +31,14 @@ func (s *State) Securing() (ordered []Safety) {
 	return ordered
 }
 
+// SecuringAt is the order that a device has not answered, nil for none.
+func (s *State) SecuringAt(resource string) *Safety {
+	if i := s.safety(resource); i >= 0 && s.Safety[i].SafeAt.IsZero() {
+		return &s.Safety[i]
+	}
+	return nil
+}
+
 // secure folds the order to bring a device to its safe state. A new order takes the place of the one before.
 func secure(s *State, e events.Event, p *events.SafetyOrdered) (problem string) {
 	if s.Definition == nil || !slices.Contains(s.Definition.Resources(), p.Resource) {
@@ -48,12 +56,11 @@ func secure(s *State, e events.Event, p *events.SafetyOrdered) (problem string) 
 
 // secured folds the instrument's word that its device is in its safe state.
 func secured(s *State, e events.Event, p *events.SafetyAnswered) (problem string) {
-	i := s.safety(p.Resource)
-	if i < 0 || !s.Safety[i].SafeAt.IsZero() {
+	if s.SecuringAt(p.Resource) == nil {
 		return fmt.Sprintf("%s was not ordered to its safe state", p.Instrument)
 	}
 	s.Safety = slices.Clone(s.Safety)
-	s.Safety[i].SafeAt = e.Time
+	s.SecuringAt(p.Resource).SafeAt = e.Time
 	return ""
 }
 

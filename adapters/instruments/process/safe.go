@@ -2,14 +2,10 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/campaignd/campaignd/adapters/instruments/internal/wire"
 )
-
-// errNotSafe is the error of a device that has no safe state, as its program says.
-var errNotSafe = errors.New("it does not say in its handshake that the device has a safe state")
 
 // Safe implements [instruments.Safer]. A program that has ended is started again for it.
 func (i *Instrument) Safe(ctx context.Context, reason string) error {
@@ -18,7 +14,7 @@ func (i *Instrument) Safe(ctx context.Context, reason string) error {
 		return err
 	}
 	if !p.safe {
-		return fmt.Errorf("%s: %w", i.host.Name(), errNotSafe)
+		return fmt.Errorf("%s does not say in its handshake that the device has a safe state", i.host.Name())
 	}
 	reply, err := p.call(ctx, wire.Request{Op: wire.OpSafe, Reason: reason}, nil)
 	if err == nil && !reply.OK {

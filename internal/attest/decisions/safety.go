@@ -25,10 +25,8 @@ func joinsSafety(b *batch, in *identified, p *events.SafetyOrdered) bool {
 
 // orderedSafe is the event that ordered a device to its safe state, "" for none.
 func orderedSafe(s *campaign.State, p *events.SafetyAnswered) string {
-	for _, d := range s.Securing() {
-		if d.Resource == p.Resource {
-			return d.Order
-		}
+	if d := s.SecuringAt(p.Resource); d != nil {
+		return d.Order
 	}
 	return ""
 }
@@ -38,9 +36,7 @@ func checkSecured(a *auditor, in *identified, p *events.SafetyAnswered) {
 	if in.name != p.Instrument {
 		a.mismatch(in.subject(), "its actor is %q, and it names %q", a.event.Actor, p.Instrument)
 	}
-	for _, d := range a.core.State().Securing() {
-		if d.Resource == p.Resource && d.Instrument != p.Instrument {
-			a.mismatch(in.subject(), "%s says that it is safe, and %s was ordered", p.Instrument, d.Instrument)
-		}
+	if d := a.core.State().SecuringAt(p.Resource); d != nil && d.Instrument != p.Instrument {
+		a.mismatch(in.subject(), "%s says that it is safe, and %s was ordered", p.Instrument, d.Instrument)
 	}
 }

@@ -75,18 +75,31 @@ type callingOff struct {
 
 // untilAnswered calls the command off until that is answered.
 func (o callingOff) untilAnswered(ctx context.Context) {
+	var by events.Voided
+	try := func() (err error) {
+		by, err = o.void(ctx)
+		return err
+	}
+	failed := func(err error) { o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, err.Error()}) }
+	if untilDone(ctx, try, failed) {
+		o.answered(ctx, by)
+	}
+}
+
+// untilDone tries until it succeeds, after pauses that grow; false where the context has ended before. Each
+// failure is reported.
+func untilDone(ctx context.Context, try func() error, failed func(error)) bool {
 	for wait := firstCallOffPause; ; wait = min(2*wait, longestCallOffPause) {
-		by, err := o.void(ctx)
+		err := try()
 		if err == nil {
-			o.answered(ctx, by)
-			return
+			return true
 		}
 		if ctx.Err() != nil {
-			return
+			return false
 		}
-		o.team.send(ctx, notCalledOff{o.cmd.Subject(), o.order.Order, err.Error()})
+		failed(err)
 		if !pause(ctx, wait) {
-			return
+			return false
 		}
 	}
 }

@@ -467,11 +467,7 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 	case engine.CallOff:
 		r.couriers.callOff(r.team, s, s.Order(step.Subject))
 	case engine.Secure:
-		for _, d := range s.Securing() {
-			if d.Resource == step.Resource {
-				r.couriers.secure(r.team, d)
-			}
-		}
+		r.couriers.secure(r.team, *s.SecuringAt(step.Resource))
 	case engine.Describe:
 		d := r.devices[step.Resource]
 		d.describing = true

@@ -37,15 +37,9 @@ func (c *couriers) secure(t *team, d campaign.Safety) {
 	}
 	t.consult(func() {
 		defer cancel()
-		for wait := firstCallOffPause; ; wait = min(2*wait, longestCallOffPause) {
-			err := safe(ctx, safer, d.Reason)
-			if ctx.Err() != nil {
-				return
-			}
-			t.send(ctx, secured{d.Resource, d.Order, err})
-			if err == nil || !pause(ctx, wait) {
-				return
-			}
+		answered := func(err error) { t.send(ctx, secured{d.Resource, d.Order, err}) }
+		if untilDone(ctx, func() error { return safe(ctx, safer, d.Reason) }, answered) {
+			answered(nil)
 		}
 	})
 }
@@ -60,11 +54,7 @@ func safe(ctx context.Context, safer instruments.Safer, reason string) error {
 // releaseSecured ends the calls whose orders do not hold any more: the campaign was resumed.
 func (c *couriers) releaseSecured(s *campaign.State) {
 	for name, call := range c.securing {
-		holds := false
-		for _, d := range s.Securing() {
-			holds = holds || d.Order == call.order
-		}
-		if !holds {
+		if d := s.SecuringAt(name); d == nil || d.Order != call.order {
 			call.cancel()
 			delete(c.securing, name)
 		}
