@@ -119,4 +119,6 @@ var Lab = NewVocabulary(
 	RowOf[DeviceFreed](KindDeviceFreed, 1),
 	RowOf[StockTaken](KindStockTaken, 1),
 	RowOf[LabStockCounted](KindStockCounted, 1),
+	RowOf[PlaceTaken](KindPlaceTaken, 1),
+	RowOf[PlaceFreed](KindPlaceFreed, 1),
 )

@@ -11,6 +11,7 @@ import (
 // Law: the events of the lab's stocks keep their form: it is read by every later version.
 func TestLabStockEvents(t *testing.T) {
 	left := 1.5
+	occupant := events.Occupant{Store: "lab/a.campaign", Campaign: "a", Instance: "K3JD", Batch: "b3"}
 	for text, c := range map[string]struct {
 		kind    events.Kind
 		payload events.Payload
@@ -23,6 +24,10 @@ func TestLabStockEvents(t *testing.T) {
 		`{"stock":"solvent","amount":1.5,"lot":"7","reason":"a new drum","unit":"L"}`: {
 			"stock.counted", &events.LabStockCounted{StockCounted: events.StockCounted{
 				Stock: "solvent", Amount: &left, Lot: "7", Reason: "a new drum"}, Unit: "L"}, ""},
+		`{"store":"lab/a.campaign","campaign":"a","instance":"K3JD","batch":"b3","place":"oven","room":2}`: {
+			"place.taken", &events.PlaceTaken{Occupant: occupant, Place: "oven", Room: 2}, "a"},
+		`{"store":"lab/a.campaign","campaign":"a","instance":"K3JD","batch":"b3","place":"oven","reason":"taken out"}`: {
+			"place.freed", &events.PlaceFreed{Occupant: occupant, Place: "oven", Reason: "taken out"}, "a"},
 	} {
 		e, err := events.Lab.New(events.StocksStream, c.kind, c.payload)
 		if err != nil || string(e.Data) != text || c.payload.Subject() != c.subject || e.Campaign != "stocks" || e.Version != 1 {

@@ -79,8 +79,7 @@ type Campaign struct {
 	// Batch says which experiments go through the procedure together.
 	Batch Batch `json:"batch,omitzero"`
 	// Places are what only so many batches can occupy at once, an oven or a press, in the order in
-	// which they may be held: a batch that holds one waits for later ones alone. They are the
-	// lab's, where a lab runs the campaign.
+	// which they may be held: a batch that holds one waits for later ones alone.
 	Places []Place `json:"places,omitempty" jsonschema:"maxItems=64"`
 	// Stocks are what commands to the instrument use up, by name: how much of each,
 	// instrument.draws says.

@@ -3,6 +3,7 @@ package definition
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -43,8 +44,10 @@ type Stage struct {
 // Place is something that matter occupies over several acts.
 type Place struct {
 	Name string `json:"name" jsonschema:"required,pattern=^[A-Za-z_][A-Za-z0-9_-]*$,maxLength=64"`
-	// Room is how many batches it has room for. Default 1.
+	// Room is how many batches it has room for. Default 1. lab.yaml says it of a place of the lab.
 	Room int `json:"room,omitempty" jsonschema:"minimum=1,maximum=384"`
+	// Lab is the name of a place of the lab that this one is, which the lab's campaigns share.
+	Lab string `json:"lab,omitempty" jsonschema:"maxLength=64"`
 }
 
 // Edge is the order of two stages: a stage comes after another, so long after its end.
@@ -196,12 +199,35 @@ func fixed(among []Parameter, name string, value Value) []Parameter {
 	return among
 }
 
-// Room is how many batches a place has room for.
+// Room is how many batches of the campaign a place has room for. That of a place of the lab is known
+// to the lab's log alone.
 func (c *Campaign) Room(place string) int {
+	switch p := c.Place(place); {
+	case p == nil:
+		return 1
+	case p.Lab != "":
+		return math.MaxInt
+	default:
+		return max(1, p.Room)
+	}
+}
+
+// Place returns the place of a name, nil without one.
+func (c *Campaign) Place(name string) *Place {
+	i := slices.IndexFunc(c.Places, func(p Place) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &c.Places[i]
+}
+
+// LabPlaces are the names of the places of the lab that the campaign's batches occupy, in the order in
+// which they may be held.
+func (c *Campaign) LabPlaces() (names []string) {
 	for _, p := range c.Places {
-		if p.Name == place {
-			return max(1, p.Room)
+		if p.Lab != "" {
+			names = append(names, p.Lab)
 		}
 	}
-	return 1
+	return names
 }

@@ -11,9 +11,18 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/stocks"
 )
 
-// Draws are the draws from stocks of the lab in the logs of its campaigns, which were audited before
-// the log of the lab.
-type Draws struct{ all []draw }
+// Draws are the draws from stocks of the lab, and the batches in its places, in the logs of its
+// campaigns, which were audited before the log of the lab.
+type Draws struct {
+	all   []draw
+	stays []stay
+}
+
+// stay is an act that brings a batch to a place of the lab.
+type stay struct {
+	of         events.Occupant // without the store
+	place, act string
+}
 
 // draw has the parts of the lab's stocks that a command was given, by their names in the lab.
 type draw struct {
@@ -24,6 +33,7 @@ type draw struct {
 // collect adds the draws of a campaign.
 func (d *Draws) collect(ctx context.Context, log events.Log, name string) error {
 	var def *definition.Campaign
+	instance := ""
 	for e, err := range events.ReadCampaign(ctx, log, name, 0) {
 		if err != nil {
 			return err
@@ -34,7 +44,7 @@ func (d *Draws) collect(ctx context.Context, log events.Log, name string) error 
 		}
 		switch p := payload.(type) {
 		case *events.CampaignDefined:
-			def = &p.Definition
+			def, instance = &p.Definition, p.Instance
 		case *events.CampaignAmended:
 			def = &p.Definition
 		case *events.ExperimentDispatched:
@@ -43,9 +53,24 @@ func (d *Draws) collect(ctx context.Context, log events.Log, name string) error 
 			if len(p.Experiments) > 0 {
 				d.add(def, draw{name, p.Experiments[0], p.Command, p.Drawn})
 			}
+			of := events.Occupant{Campaign: name, Instance: instance, Batch: p.Batch}
+			if place := entered(def, p.Stage); place != "" {
+				d.stays = append(d.stays, stay{of, place, p.Act})
+			}
 		}
 	}
 	return nil
+}
+
+// entered is the place of the lab to which a stage brings a batch, or "".
+func entered(def *definition.Campaign, stage string) string {
+	if def == nil || def.Stage(stage) == nil {
+		return ""
+	}
+	if place := def.Place(def.Stage(stage).Holds); place != nil {
+		return place.Lab
+	}
+	return ""
 }
 
 // add adds what a command draws from stocks of the lab.
@@ -63,11 +88,13 @@ func (d *Draws) add(def *definition.Campaign, all draw) {
 	}
 }
 
-// lab audits the stocks in the log of a lab: nothing was taken twice, and each draw of a campaign has
-// its take. A take without a draw is of a command that was not sent.
+// lab audits the stocks and places in the log of a lab: nothing was taken twice, no place was fuller than
+// it can be, and each draw of a campaign and each of its batches in a place has its take. A take without
+// a draw is of a command that was not sent.
 func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 	shelf := stocks.NewShelf()
 	taken := make(map[string][]*events.StockTaken)
+	occupied := make(map[stay]bool)
 	for e, err := range events.ReadCampaign(ctx, log, events.StocksStream, 0) {
 		if err != nil {
 			return err
@@ -79,10 +106,18 @@ func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 		if problem != "" {
 			r.mismatch(e.Campaign, decisions.Mismatch{Position: e.Position, Event: e.Kind, Subject: "stocks", Problem: problem})
 		}
-		if payload, _ := events.Lab.Decode(e); e.Kind == events.KindStockTaken {
-			p := payload.(*events.StockTaken)
+		payload, err := events.Lab.Decode(e)
+		if err != nil {
+			return err
+		}
+		switch p := payload.(type) {
+		case *events.StockTaken:
 			taken[p.Command] = append(taken[p.Command], p)
 			r.Takes++
+		case *events.PlaceTaken:
+			of := p.Occupant
+			of.Store = ""
+			occupied[stay{of: of, place: p.Place}] = true
 		}
 	}
 	if draws == nil {
@@ -96,6 +131,12 @@ func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 		if !given {
 			r.mismatch(d.campaign, decisions.Mismatch{Event: events.KindExperimentDispatched, Subject: d.experiment,
 				Problem: fmt.Sprintf("it draws %v from stocks of the lab, which were not taken for %s", d.parts, d.command)})
+		}
+	}
+	for _, s := range draws.stays {
+		if !occupied[stay{of: s.of, place: s.place}] {
+			r.mismatch(s.of.Campaign, decisions.Mismatch{Event: events.KindActDispatched, Subject: s.act,
+				Problem: fmt.Sprintf("it brings %s to %s of the lab, which was not taken for it", s.of.Batch, s.place)})
 		}
 	}
 	return nil

@@ -56,6 +56,8 @@ type World struct {
 	Prompted string
 	// LabStocks are the stocks of the lab.
 	LabStocks LabStocks
+	// LabPlaces are the places of the lab.
+	LabPlaces LabPlaces
 }
 
 // Resource is the knowledge of a process about an instrument at one moment.
@@ -451,6 +453,11 @@ func nextEnd(c Now) (Step, error) {
 	}
 	if c.Count(underway...) > 0 || c.BeingCalledOff() != nil || securing(c) != nil || openBatch(c.State) != nil {
 		return waitForWork(c), nil
+	}
+	for _, place := range c.Definition.LabPlaces() {
+		if p := c.LabPlaces[place]; p.Fault != "" { // what is still taken is freed before the end
+			return Wait{For: occupied(c, place)}, nil
+		}
 	}
 	for _, q := range c.quantities.All() {
 		if q.Stale() { // the result is stated by the posterior, whatever ended the campaign

@@ -26,6 +26,9 @@ func nextProcedure(c Now) (Step, error) {
 			}
 		}
 	}
+	if step := nextVacate(c); step != nil {
+		return step, nil
+	}
 	if c.Status == campaign.Paused {
 		return nil, nil
 	}
@@ -315,7 +318,9 @@ func nextAct(c Now, next Due) Step {
 		}
 		working++
 	}
-	stage := c.Batch(next.Batch).Stage(next.Stage)
+	b := c.Batch(next.Batch)
+	stage := b.Stage(next.Stage)
+	place := labPlace(c, b, stage)
 	subject := events.ActID(len(c.Acts) + 1)
 	_, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks)
 	if short != nil || actRests(c, next.Resource).After(c.Now) || r.Lost != "" {
@@ -328,6 +333,10 @@ func nextAct(c Now, next Due) Step {
 		return Describe{Resource: next.Resource}
 	case working >= r.Capacity:
 		return nil
+	case place != "" && occupied(c, place) != "":
+		return nil
+	case place != "":
+		return Occupy{place, b.ID}
 	case r.Ticket.Place == Unqueued:
 		return Queue{Resource: next.Resource, Subject: subject}
 	case r.Ticket.Place == Waiting:
@@ -410,6 +419,9 @@ func actDeadline(c Now) (first time.Time) {
 	}
 	if waiting := waitingForBatch(c.State); waiting != nil {
 		add(batchUntil(c.State, waiting))
+	}
+	for _, p := range c.LabPlaces {
+		add(p.From) // the earliest of them, in whichever order
 	}
 	for i := range c.Batches {
 		b := &c.Batches[i]
@@ -503,6 +515,11 @@ func awaitedFor(c Now, b *campaign.Batch, next Due) (text string, remedies []pro
 	if rests := actRests(c, next.Resource); rests.After(c.Now) {
 		return fmt.Sprintf("%s, which is tried again at %s for %s of %s",
 			next.Resource, rests.In(c.Now.Location()).Format(time.TimeOnly), next.Stage, b.ID), nil
+	}
+	if place := labPlace(c, b, stage); place != "" {
+		if why := occupied(c, place); why != "" {
+			return fmt.Sprintf("%s, for %s of %s", why, next.Stage, b.ID), nil
+		}
 	}
 	return fmt.Sprintf("its turn at %s for %s of %s", next.Resource, next.Stage, b.ID), nil
 }

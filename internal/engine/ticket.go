@@ -39,7 +39,7 @@ const (
 // expires, can stand between the ticket and its command.
 func keepsTicket(step Step) bool {
 	switch step.(type) {
-	case Record, Take, Dispatch, Collect, Ask, CallOff:
+	case Record, Take, Occupy, Vacate, Dispatch, Collect, Ask, CallOff:
 		return true
 	}
 	return false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/store"
+	"github.com/campaignd/campaignd/internal/lab/stocks"
 )
 
 // CurrentTime is how long a request waits for what others have recorded.
@@ -14,6 +15,9 @@ const CurrentTime = currentTime
 
 // GiveAfter is how long a campaign stands still before it is handed over.
 const GiveAfter = giveAfter
+
+// StocksOf returns the stocks and places of a lab, as its campaigns know them.
+func StocksOf(l *Lab) *stocks.Stocks { return l.stocks }
 
 // Opening returns the options of a lab whose stores are opened by a function.
 func (o Options) Opening(open func(folder string, o store.Options) (events.Store, error)) Options {

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -18,16 +19,19 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// DeclaredIn returns a function that reads the stocks of a folder's lab file, as it is then.
-func DeclaredIn(reg registry.Registry, folder string) func() (map[string]definition.Stock, error) {
-	return func() (map[string]definition.Stock, error) {
+// DeclaredIn returns a function that reads the stocks and places of a folder's lab file, as it is then.
+func DeclaredIn(reg registry.Registry, folder string) func() (stocks.Declared, error) {
+	return func() (all stocks.Declared, err error) {
 		file, err := labfile.ReadFolder(reg, folder)
 		if file == nil {
-			return nil, err
+			return all, err
 		}
-		all := make(map[string]definition.Stock)
+		all.Stocks = make(map[string]definition.Stock)
 		for name, stock := range file.Stocks {
-			all[name] = stock.Declared()
+			all.Stocks[name] = stock.Declared()
+		}
+		for _, p := range file.Places {
+			all.Places = append(all.Places, definition.Place{Name: p.Name, Room: p.Room})
 		}
 		return all, nil
 	}
@@ -39,6 +43,16 @@ func (l *Lab) Stocks() ([]campaign.Stock, error) { return l.stocks.List() }
 // Count records a person's word on what there is of a stock of the lab.
 func (l *Lab) Count(n engine.Count, by engine.Request) error {
 	err := l.stocks.Count(n, by)
+	l.announce()
+	return err
+}
+
+// Places returns the places of the lab, in the order in which a batch may hold them.
+func (l *Lab) Places() ([]stocks.Place, error) { return l.stocks.Places() }
+
+// Free records a person's word that a batch is in a place of the lab no more.
+func (l *Lab) Free(f stocks.Free, by engine.Request) error {
+	err := l.stocks.Free(f, by)
 	l.announce()
 	return err
 }
@@ -58,24 +72,29 @@ func (l *Lab) readOwn() {
 	}
 }
 
-// Alone refuses a campaign that draws from stocks of a lab in a store that no lab serves.
+// Alone refuses a campaign that needs stocks or places of a lab in a store that no lab serves.
 func Alone(def *definition.Campaign, address string) error {
-	if len(def.LabStocks()) == 0 || store.InDatabase(address) {
+	stocks, places := def.LabStocks(), def.LabPlaces()
+	what, own := "draws from stocks of the lab", "give the campaign stocks of its own: labels or an amount in place of lab"
+	if len(stocks) == 0 {
+		what, own = "needs places of the lab", "give the campaign places of its own: a name in place of lab"
+	}
+	if len(stocks)+len(places) == 0 || store.InDatabase(address) {
 		return nil
 	}
-	return problem.New(problem.NotPossible,
-		"the campaign draws from stocks of the lab (%s), and this program does not hold the lab's log", def.LabStocks()[0]).
+	return problem.New(problem.NotPossible, "the campaign %s (%s), and this program does not hold the lab's log",
+		what, slices.Concat(stocks, places)[0]).
 		With(problem.Remedy{Text: "have the lab run it: `campaignd serve` in its folder"}).
-		With(problem.Remedy{Text: "give the campaign stocks of its own: labels or an amount in place of lab"})
+		With(problem.Remedy{Text: own})
 }
 
-// stocksOf returns the lab's stocks for a campaign that is about to be run; nil for one that draws
-// nothing from them. folder is that of lab.yaml.
+// stocksOf returns the lab's stocks and places for a campaign that is about to be run; nil for one that
+// needs none of them. folder is that of lab.yaml.
 func (h *Local) stocksOf(s *campaign.State, folder string) (drive.Stocks, error) {
 	if h.options.Stocks != nil {
 		return h.options.Stocks.Campaign(s.Name), nil
 	}
-	if len(s.Definition.LabStocks()) == 0 {
+	if len(s.Definition.LabStocks())+len(s.Definition.LabPlaces()) == 0 {
 		return nil, nil
 	}
 	if err := Alone(s.Definition, h.address); err != nil {

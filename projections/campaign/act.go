@@ -167,11 +167,16 @@ func (s *State) UnderWay(b *Batch) bool {
 // Occupants counts the batches that occupy a place, or are about to.
 func (s *State) Occupants(place string) (n int) {
 	for i := range s.Batches {
-		if b := &s.Batches[i]; !b.Over && (slices.Contains(b.Places, place) || s.taking(b, place)) {
+		if s.Occupies(&s.Batches[i], place) {
 			n++
 		}
 	}
 	return n
+}
+
+// Occupies reports whether a batch occupies a place, or is about to: an act that brings it there is open.
+func (s *State) Occupies(b *Batch, place string) bool {
+	return !b.Over && (slices.Contains(b.Places, place) || s.taking(b, place))
 }
 
 // taking reports whether an open act of the batch takes a place.

@@ -67,7 +67,7 @@ func findings(a *call, folder, database string) ([]doctor.Finding, error) {
 			named = new(labfile.File)
 		}
 		services = serving{app: a.app, folder: folder, address: defaultAddress}.services(named)
-		if services.Stocks, fault = lab.DeclaredIn(a.registry, folder)(); fault != nil {
+		if services.Shared, fault = lab.DeclaredIn(a.registry, folder)(); fault != nil {
 			return nil, inputError{fault}
 		}
 	}

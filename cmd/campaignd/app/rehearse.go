@@ -36,7 +36,7 @@ var rehearseCommand = command{
 			if err != nil {
 				return err
 			}
-			def := &t.file.Definition
+			def := t.file.Alone()
 			if len(def.Procedure) == 0 {
 				return badInput("%s has no procedure: each experiment is one act, at one instrument", args[0])
 			}

@@ -18,6 +18,7 @@ var stockCommand = command{
 		flags.StringVar(&r.Lot, "lot", "", "what stands on the package: `LOT`")
 		flags.StringVar(&r.Reason, "reason", "", forTheRecord)
 		lab := flags.Bool("lab", false, "the stocks of the lab, which campaigns share; without a stock they are listed")
+		free := flags.String("free", "", "with --lab: the batch that is in a place of the lab no more, `CAMPAIGN/BATCH`")
 		folder := flags.String("folder", ".", "with --lab and a database: the `folder` of lab.yaml")
 		ask := askingOf(2, func(s *campaign.State, args []string) (engine.Request, error) {
 			r.Stock = args[0]
@@ -31,7 +32,7 @@ var stockCommand = command{
 		return func(c *call, args []string) error {
 			switch {
 			case *lab:
-				return (&labStock{call: c, folder: *folder, count: r}).run(args)
+				return (&labStock{call: c, folder: *folder, count: r, free: *free}).run(args)
 			case len(args) < 2:
 				return badInput("give the stock and what there is of it, as in `campaignd stock tips A1-H12`; `campaignd status` lists them")
 			}

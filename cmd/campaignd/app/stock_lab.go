@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/store"
@@ -21,22 +22,29 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// labStock lists the stocks of a lab, or counts one of them: at a server, or in the log of a lab in a
-// database or in a folder that nothing serves.
+// labStock lists the stocks and places of a lab, counts a stock or frees a place: at a server, or in the
+// log of a lab in a database or in a folder that nothing serves.
 type labStock struct {
 	*call
 	folder string
 	count  engine.Count
+	free   string // CAMPAIGN/BATCH
 }
 
-// run is the command, whose arguments are [LAB] [STOCK WHAT].
+// run is the command, whose arguments are [LAB] [STOCK WHAT], or [LAB] PLACE with --free.
 func (l *labStock) run(args []string) error {
-	where := l.store
-	if len(args)%2 == 1 {
+	where, words := l.store, 2
+	if l.free != "" {
+		words = 1
+	}
+	if len(args) > 0 && len(args) != words {
 		where, args = args[0], args[1:]
 	}
-	if l.campaign != "" {
+	switch {
+	case l.campaign != "":
 		return badInput("--lab is about a stock of the lab: leave --campaign out")
+	case len(args) != words && (len(args) > 0 || l.free != ""):
+		return badInput("give the stock and what there is of it, or --free with the place")
 	}
 	var answer api.LabStocks
 	switch {
@@ -47,24 +55,25 @@ func (l *labStock) run(args []string) error {
 			return err
 		}
 	default:
-		all, err := l.local(cmp.Or(where, "."), args)
-		if err != nil {
+		if err := l.local(cmp.Or(where, "."), args, &answer); err != nil {
 			return err
 		}
-		answer.Stocks = view.StockStatuses(all)
 	}
 	return l.present(&answer, func() {
-		if len(answer.Stocks) == 0 {
+		if len(answer.Stocks)+len(answer.Places) == 0 {
 			l.printf("The lab has no stocks: lab.yaml declares none.\n")
 		}
 		for _, s := range answer.Stocks {
 			l.printf("%s\n", s.Words())
 		}
+		for _, p := range answer.Places {
+			l.printf("%s: %s\n", p.Name, p.Words())
+		}
 	})
 }
 
-// said completes the count by the stock's unit.
-func (l *labStock) said(args []string, unit string) engine.Count {
+// counted completes the count by the stock's unit.
+func (l *labStock) counted(args []string, unit string) engine.Count {
 	n := l.count
 	if n.Stock = args[0]; unit == "" {
 		n.Labels = args[1]
@@ -72,6 +81,12 @@ func (l *labStock) said(args []string, unit string) engine.Count {
 		n.Amount = args[1]
 	}
 	return n
+}
+
+// freed is the word on a place.
+func (l *labStock) freed(place string) stocks.Free {
+	name, batch, _ := strings.Cut(l.free, "/")
+	return stocks.Free{Place: place, Campaign: name, Batch: batch, Reason: l.count.Reason}
 }
 
 func (l *labStock) remote(args []string, answer *api.LabStocks) error {
@@ -82,16 +97,20 @@ func (l *labStock) remote(args []string, answer *api.LabStocks) error {
 	if err != nil {
 		return err
 	}
+	as := "?as=" + url.QueryEscape(actor)
+	if l.free != "" {
+		return l.api().Post(l.ctx, "/places"+as, l.freed(args[0]), answer)
+	}
 	unit := ""
 	for _, s := range answer.Stocks {
 		if s.Name == args[0] {
 			unit = s.Unit
 		}
 	}
-	return l.api().Post(l.ctx, "/stocks?as="+url.QueryEscape(actor), l.said(args, unit), answer)
+	return l.api().Post(l.ctx, "/stocks"+as, l.counted(args, unit), answer)
 }
 
-func (l *labStock) local(where string, args []string) (all []campaign.Stock, err error) {
+func (l *labStock) local(where string, args []string, answer *api.LabStocks) (err error) {
 	folder := cmp.Or(l.folder, ".")
 	if store.InDatabase(where) {
 		if database, _, err := store.Split(where); err == nil {
@@ -101,22 +120,48 @@ func (l *labStock) local(where string, args []string) (all []campaign.Stock, err
 		folder = where
 		if !lablog.Exists(lablog.Dir(where)) && len(args) == 0 {
 			declared, err := lab.DeclaredIn(l.registry, folder)()
-			return full(declared), err
+			answer.Stocks, answer.Places = view.StockStatuses(full(declared.Stocks)), stocks.NewShelf().Places(declared)
+			return err
 		}
 	}
 	own, err := lablog.Open(lablog.Address(where), lablog.Options{})
 	if errors.Is(err, lablog.ErrInUse) {
-		return nil, problem.New(problem.Unavailable, "the lab in %s is served", where).With(problem.Remedy{
-			Text: "count it on its page, or name the server: --server URL",
+		return problem.New(problem.Unavailable, "the lab in %s is served", where).With(problem.Remedy{
+			Text: "say it on its page, or name the server: --server URL",
 		})
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { err = errors.Join(err, own.Close()) }()
 	s := stocks.New(own, lab.DeclaredIn(l.registry, filepath.Clean(folder)))
-	if all, err = s.List(); err != nil || len(args) == 0 {
-		return all, err
+	if len(args) > 0 {
+		if err := l.say(s, args); err != nil {
+			return err
+		}
+	}
+	all, err := s.List()
+	if err != nil {
+		return err
+	}
+	answer.Stocks = view.StockStatuses(all)
+	answer.Places, err = s.Places()
+	return err
+}
+
+// say records the word.
+func (l *labStock) say(s *stocks.Stocks, args []string) error {
+	actor, err := l.actor()
+	if err != nil {
+		return err
+	}
+	by := engine.Request{Actor: actor, Account: control.OwnAccount()}
+	if l.free != "" {
+		return s.Free(l.freed(args[0]), by)
+	}
+	all, err := s.List()
+	if err != nil {
+		return err
 	}
 	unit := ""
 	for _, stock := range all {
@@ -124,14 +169,7 @@ func (l *labStock) local(where string, args []string) (all []campaign.Stock, err
 			unit = stock.Unit
 		}
 	}
-	actor, err := l.actor()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Count(l.said(args, unit), engine.Request{Actor: actor, Account: control.OwnAccount()}); err != nil {
-		return nil, err
-	}
-	return s.List()
+	return s.Count(l.counted(args, unit), by)
 }
 
 // full are stocks that nothing was taken from.

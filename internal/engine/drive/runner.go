@@ -68,8 +68,8 @@ type Runner struct {
 	// resumed. It leases the device to the campaign, or says who has it
 	// already.
 	Lock func(resource string, is instruments.Description) (Lease, error)
-	// Stocks, if set, are those of the lab. Without them, as in a campaign in memory, nothing limits
-	// draws from a stock of the lab.
+	// Stocks, if set, are the stocks and places of the lab. Without them, as in a campaign in memory,
+	// nothing limits draws from a stock of the lab, and its places have room for any number.
 	Stocks Stocks
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors
@@ -348,8 +348,9 @@ func (r *Runner) world() engine.World {
 	r.timing.look(now, r.core.State())
 	w := engine.World{
 		Now: now, Even: r.timing.even, Ahead: r.timing.ahead,
-		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)), LabStocks: r.labStocks(),
+		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)),
 	}
+	r.lab(&w)
 	for name, d := range r.devices {
 		w.Resources[name] = d.world()
 	}
@@ -480,6 +481,10 @@ func (r *Runner) perform(ctx context.Context, step engine.Step) error {
 		r.devices[step.Resource].unqueue()
 	case engine.Take:
 		r.takeStocks(step)
+	case engine.Occupy:
+		r.place(r.Stocks.Occupy, step.Place, step.Batch)
+	case engine.Vacate:
+		r.vacate(step)
 	case engine.Dispatch:
 		return r.dispatch(ctx, step)
 	case engine.Collect:

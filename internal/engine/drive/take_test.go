@@ -75,6 +75,10 @@ func (s *shelf) Take(_, command string, parts []computed.Draw) (taken []events.D
 	return s.given[command], nil
 }
 
+func (s *shelf) Places([]string, string) (engine.LabPlaces, error) { return nil, nil }
+func (s *shelf) Occupy(string, string, string) error               { return nil }
+func (s *shelf) Vacate(string, string, string) error               { return nil }
+
 func (s *shelf) refill(labels ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,10 @@ func explainProcedure(b *strings.Builder, def *definition.Campaign) {
 	}
 	table.Flush() // a strings.Builder does not fail
 	for _, p := range def.Places {
-		if room := def.Room(p.Name); room > 1 {
+		switch room := def.Room(p.Name); {
+		case p.Lab != "":
+			fmt.Fprintf(b, "  %s is the place %s of the lab, which its campaigns share\n", p.Name, p.Lab)
+		case room > 1:
 			fmt.Fprintf(b, "  %s has room for %d\n", p.Name, room)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +44,22 @@ type File struct {
 	// file.
 	Source string
 
-	said definition.Campaign // what the file says, without defaults
+	said   definition.Campaign // what the file says, without defaults
+	shared resolved            // what the lab declares of its stocks and places
+}
+
+// Alone is the definition of a campaign that has the lab for itself: with the stocks and places that the
+// lab file declares in place of references to them. It is for what is played without the lab's log.
+func (f *File) Alone() *definition.Campaign {
+	def := f.Definition
+	def.Stocks, def.Places = maps.Clone(def.Stocks), slices.Clone(def.Places)
+	maps.Copy(def.Stocks, f.shared.stocks)
+	for i, p := range def.Places {
+		if p.Lab != "" {
+			def.Places[i] = definition.Place{Name: p.Name, Room: f.shared.rooms[p.Lab]}
+		}
+	}
+	return &def
 }
 
 // Read reads the campaign file at path. A file that cannot be read gives the
@@ -108,7 +124,7 @@ func parse(
 	if err != nil {
 		return nil, err
 	}
-	return &File{Definition: def, Source: source, said: said}, nil
+	return &File{Definition: def, Source: source, said: said, shared: refers}, nil
 }
 
 // Format is the name of campaign files in yamltree's messages.

@@ -48,7 +48,7 @@ func inFolder(reg registry.Registry, folder string) source {
 	return source{
 		where:  labfile.Name,
 		absent: fmt.Sprintf("there is no %s", path),
-		remedy: "name it there, under instruments:, experts: or stocks:, or write out here what it stands for",
+		remedy: "name it there, under instruments:, experts:, stocks: or places:, or write out here what it stands for",
 		find: func() (labfile.Named, error) {
 			lab, err := labfile.ReadFolder(reg, folder)
 			if lab == nil {
@@ -80,6 +80,8 @@ type resolved struct {
 	faults []formFault
 	// stocks are the lab's declarations of its stocks, by their names in the campaign.
 	stocks map[string]definition.Stock
+	// rooms are the numbers of batches that the lab's places have room for, by their names in the lab.
+	rooms map[string]int
 }
 
 // resolve writes out the entries that a campaign file takes from the lab:
@@ -89,7 +91,8 @@ type resolved struct {
 //	experts: [ada]                          {name: ada, …}, with the lab's keys of ada
 //	experts: [{name: ada, lab: {}, …}]      the same, with further keys in the place of the lab's
 //
-// A stock of the lab, stocks: {tips: {lab: tips}}, stays a reference: its contents change.
+// A stock of the lab, stocks: {tips: {lab: tips}}, stays a reference: its contents change. So does a place,
+// places: [{lab: oven}], whose name in the campaign is that of the lab where none is given.
 //
 // The error is that of a lab file that cannot be read.
 //
@@ -129,7 +132,8 @@ func resolve(reg registry.Registry, root *yamltree.Node, from source) (resolved,
 	for _, name := range r.out.root.Field("stocks").Keys() {
 		r.stock(name, r.out.root.Field("stocks").Field(name).Field(labKey))
 	}
-	r.out.used = r.found.Only(r.instruments, r.experts, r.stocks)
+	r.places()
+	r.out.used = r.found.Only(r.taken)
 	return r.out, r.err
 }
 
@@ -143,8 +147,59 @@ type resolver struct {
 	found     labfile.Named // what the lab file names
 	err       error
 	out       resolved
-	// Names that were taken from the lab file, to be recorded.
-	instruments, experts, stocks []string
+	taken     labfile.Names // from the lab file, to be recorded
+}
+
+// places looks for the places of the lab that those of the campaign are, and compares their order: two
+// campaigns that take them in different orders could wait for one another.
+func (r *resolver) places() {
+	list := r.out.root.Field("places")
+	if !list.IsList() {
+		return
+	}
+	items := slices.Clone(list.Items)
+	last, before := -1, ""
+	for i, item := range items {
+		here := item.Field(labKey)
+		if here == nil || here.Faulty {
+			continue
+		}
+		name, ok := here.Value.(string)
+		if !ok {
+			continue // the schema reports it
+		}
+		if item.Field("name") == nil {
+			items[i] = item.With("name", yamltree.Text(name))
+		}
+		at := at("places", i, labKey)
+		entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Places }
+		node := r.named(here, at, "place", name, entries, &r.taken.Places)
+		if node == nil {
+			continue
+		}
+		var found labfile.Place
+		if len(node.Decode(&found)) == 0 {
+			if r.out.rooms == nil {
+				r.out.rooms = make(map[string]int)
+			}
+			r.out.rooms[name] = found.Room
+		}
+		order := r.own.Order
+		if r.own.Places[name] == nil {
+			order = r.found.Order
+		}
+		k := slices.Index(order, name)
+		if k <= last {
+			message := fmt.Sprintf("the lab has %s before %s: batches of two campaigns could wait for one another", name, before)
+			if name == before {
+				message = fmt.Sprintf("place %q of the lab stands here twice", name)
+			}
+			r.out.faults = append(r.out.faults, formFault{at: at,
+				Fault: here.Fault(message, "write each once, in the order of the lab file")})
+		}
+		last, before = k, name
+	}
+	r.out.root = r.out.root.With("places", list.WithItems(items))
 }
 
 // stock looks for the stock of the lab that one of the campaign refers to.
@@ -157,7 +212,7 @@ func (r *resolver) stock(name string, here *yamltree.Node) {
 		return // it refers to none, or the schema reports it
 	}
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Stocks }
-	node := r.named(here, at("stocks", name, labKey), "stock", of, entries, &r.stocks)
+	node := r.named(here, at("stocks", name, labKey), "stock", of, entries, &r.taken.Stocks)
 	var found labfile.Stock
 	if node != nil && len(node.Decode(&found)) == 0 {
 		if r.out.stocks == nil {
@@ -225,7 +280,7 @@ func (r *resolver) instrument(at path, instrument *yamltree.Node) *yamltree.Node
 		return rest
 	}
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Instruments }
-	node := r.named(here, at, "instrument", name, entries, &r.instruments)
+	node := r.named(here, at, "instrument", name, entries, &r.taken.Instruments)
 	return merged(rest, node)
 }
 
@@ -237,7 +292,7 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	entries := func(n labfile.Named) map[string]*yamltree.Node { return n.Experts }
 	if name, bare := expert.Value.(string); bare && !expert.Faulty {
 		// With the name, a fault of the rest is that of the whole entry.
-		node := r.named(expert, at("experts", i, labKey), "expert", name, entries, &r.experts)
+		node := r.named(expert, at("experts", i, labKey), "expert", name, entries, &r.taken.Experts)
 		return merged(expert.With("name", yamltree.Text(name)), node)
 	}
 	here := expert.Field(labKey)
@@ -262,7 +317,7 @@ func (r *resolver) expert(i int, expert *yamltree.Node) *yamltree.Node {
 	if !named || here.Faulty {
 		return rest // the missing name is a fault of its own
 	}
-	node := r.named(here, at("experts", i, labKey), "expert", name, entries, &r.experts)
+	node := r.named(here, at("experts", i, labKey), "expert", name, entries, &r.taken.Experts)
 	return merged(rest, node)
 }
 
@@ -287,7 +342,7 @@ func merged(here, lab *yamltree.Node) *yamltree.Node {
 // The campaign records this text, so that its log can be read, audited and continued on a
 // machine without the lab file.
 func selfContained(text string, root *yamltree.Node, used labfile.Named) (string, error) {
-	if len(used.Instruments)+len(used.Experts)+len(used.Stocks) == 0 {
+	if used.IsEmpty() {
 		return text, nil
 	}
 	plain := root.Plain().(map[string]any)

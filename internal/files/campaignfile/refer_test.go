@@ -28,7 +28,18 @@ experts:
 stocks:
   rack: {labels: A1-H12, low: 16}
   drum: {amount: 20 L}
+places: [press, {name: oven, room: 2}]
 `
+
+// baking is a procedure with two places.
+const baking = `
+instruments: {pump: {lab: pump}}
+procedure:
+  squeeze: {on: pump, holds: press}
+  heat: {on: pump, after: squeeze, holds: oven}
+  done: {on: pump, after: heat, frees: oven, gives: rise}
+  clear: {on: pump, after: done, frees: press}
+places: `
 
 const referring = `name: bread
 parameters: [{name: x, min: 0, max: 1}]
@@ -59,6 +70,9 @@ func TestReferences(t *testing.T) {
 		"stocks": {"instrument: {lab: bench, draws: {tips: 2, water: 3*x L}}\nstocks: {tips: {lab: rack}, water: {lab: drum}}\n",
 			"instrument: {manual: {}, draws: {tips: 2, water: 3*x L}}\nstocks: {tips: {lab: rack}, water: {lab: drum}}\n" +
 				"lab: {stocks: {rack: {labels: A1}, drum: {amount: 1 L}}}\n"},
+		"places": {strings.Replace(baking, "{lab: pump}", "manual", 1) + "[{lab: press}, {name: oven, lab: oven}]\n",
+			strings.Replace(baking, "{lab: pump}", "manual", 1) + "[{name: press, lab: press}, {lab: oven}]\n" +
+				"lab: {places: [press, oven]}\n"},
 		"its own explanation": {"instrument: {lab: pump}\nlab: {instruments: {pump: manual}}\nexperts: [ada]\n",
 			"instrument: manual\nexperts: [{name: ada, terminal: {}, answer_within: 8h}]\n"},
 	} {
@@ -151,8 +165,14 @@ func TestReferencesThatLeadNowhere(t *testing.T) {
 		"instrument.draws.water: the lab has it in L", "stocks.water.low: the lab says when", "set it in lab.yaml")
 	expect("of the lab and its own", read(fmt.Sprintf(stocks, "tips: 1", "tips: {lab: rack, labels: A1-D1}")), 1,
 		"stocks.tips: it has one of labels, amount and lab")
+	expect("places out of order", read(baking+"[{lab: oven}, {lab: press}]\n"), 2,
+		"places[1].lab: the lab has press before oven: batches of two campaigns could wait for one another", "in the order of the lab file")
+	expect("a place of another name", read(baking+"[{lab: press}, {lab: offen, name: oven}, {lab: press, name: p, room: 3}]\n"), 2,
+		"lab.yaml names no place \"offen\"", "did you mean \"oven\"?", "place \"press\" of the lab stands here twice")
+	expect("room", read(baking+"[{lab: press}, {lab: oven, room: 3}]\n"), 1,
+		"places[1].room: the lab says for how many batches its place has room")
 	write(referred + "peple: {}\n")
-	expect("a lab with faults", read(both), 1, "lab.yaml:12:1: peple", "did you mean \"people\"?")
+	expect("a lab with faults", read(both), 1, "lab.yaml:13:1: peple", "did you mean \"people\"?")
 	if err := read("instrument: manual\n"); err != nil {
 		t.Errorf("a lab that nobody refers to is read: %v", err)
 	}

@@ -267,6 +267,10 @@ func (v *validator) places() {
 		if _, both := v.def.Instruments[p.Name]; both {
 			v.report(at("places", i), fmt.Sprintf("an instrument is called %q too", p.Name), "give one of them another name")
 		}
+		if p.Lab != "" && p.Room != 0 {
+			v.report(at("places", i, "room"), "the lab says for how many batches its place has room",
+				"leave it out, and set it in lab.yaml")
+		}
 		names[p.Name] = true
 	}
 	var stays []stay

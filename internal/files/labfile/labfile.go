@@ -46,6 +46,9 @@ type Lab struct {
 	Experts map[string]Expert `json:"experts,omitempty"`
 	// Stocks are used up by all campaigns together: stocks: {tips: {lab: NAME}} in a campaign file.
 	Stocks map[string]Stock `json:"stocks,omitempty"`
+	// Places are what only so many batches of all campaigns can occupy at once, an oven or a press, in
+	// the order in which a batch may hold them: places: [{lab: NAME}] in a campaign file.
+	Places []Place `json:"places,omitempty" jsonschema:"maxItems=64"`
 	// Forward lists, by name, where the events of campaigns are sent.
 	Forward map[string]Forward `json:"forward,omitempty"`
 	// Accounts says what asks for a password again.
@@ -185,7 +188,7 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	f := &File{Path: path}
 	c := checker{reg: reg, faults: faults}
 	rest := root
-	for _, key := range []string{"people", "instruments", "experts", "stocks", "forward", "oidc", "passkeys"} {
+	for _, key := range []string{"people", "instruments", "experts", "stocks", "places", "forward", "oidc", "passkeys"} {
 		rest = rest.Without(key) // read separately, so that one fault hides no other
 	}
 	c.faults = append(c.faults, rest.Decode(&f.Lab)...)
@@ -196,6 +199,7 @@ func Parse(reg registry.Registry, path string, data []byte) (*File, error) {
 	f.Instruments = instruments(&c, root.Field("instruments"))
 	f.Experts = experts(&c, root.Field("experts"))
 	f.Stocks = stocks(&c, root.Field("stocks"))
+	f.Places = places(&c, root.Field("places"))
 	f.Named = namedIn(root)
 	for _, p := range f.People {
 		for i := range p.Notify {

@@ -14,25 +14,49 @@ import (
 
 // Named holds the parts that campaign files can refer to: trees without a place, by name. Those of
 // Instruments have the form of instrument: in a campaign file, those of Experts of an entry of
-// experts: without its name, those of Stocks that of the lab file.
+// experts: without its name, those of Stocks and Places that of the lab file.
 type Named struct {
-	Instruments, Experts, Stocks map[string]*yamltree.Node
+	Instruments, Experts, Stocks, Places map[string]*yamltree.Node
+	// Order has the names of the places in the order in which they may be held.
+	Order []string
 }
 
-// ReadNamed reads instruments, experts and stocks from a tree with those keys. It checks as [Parse]
-// does and keeps the trees: the campaign file that refers to them determines their meaning in its
-// campaign.
+// part is a kind of entry, with the key that it stands under.
+type part struct {
+	key     string
+	entries map[string]*yamltree.Node
+}
+
+// parts are the entries of all kinds.
+func (n Named) parts() []part {
+	return []part{{"instruments", n.Instruments}, {"experts", n.Experts}, {"stocks", n.Stocks}, {"places", n.Places}}
+}
+
+// IsEmpty reports whether nothing is named.
+func (n Named) IsEmpty() bool {
+	return !slices.ContainsFunc(n.parts(), func(p part) bool { return len(p.entries) > 0 })
+}
+
+// ReadNamed reads instruments, experts, stocks and places from a tree with those keys. It checks as
+// [Parse] does and keeps the trees: the campaign file that refers to them determines their meaning in
+// its campaign.
 func ReadNamed(reg registry.Registry, root *yamltree.Node) (Named, []yamltree.Fault) {
 	c := checker{reg: reg}
 	var all struct {
 		Instruments map[string]Instrument `json:"instruments"`
 		Experts     map[string]Expert     `json:"experts"`
 		Stocks      map[string]Stock      `json:"stocks"`
+		Places      []Place               `json:"places"`
 	}
-	c.faults = root.Without("instruments").Without("experts").Without("stocks").Decode(&all)
+	rest := root
+	for _, p := range (Named{}).parts() {
+		rest = rest.Without(p.key)
+	}
+	c.faults = rest.Decode(&all)
 	instruments(&c, root.Field("instruments"))
 	experts(&c, root.Field("experts"))
 	stocks(&c, root.Field("stocks"))
+	places(&c, root.Field("places"))
 	if len(c.faults) > 0 {
 		return Named{}, c.faults
 	}
@@ -57,11 +81,28 @@ func namedIn(root *yamltree.Node) Named {
 		}
 		return found
 	}
-	return Named{take(root.Field("instruments")), take(root.Field("experts")), take(root.Field("stocks"))}
+	n := Named{
+		Instruments: take(root.Field("instruments")), Experts: take(root.Field("experts")),
+		Stocks: take(root.Field("stocks")), Places: make(map[string]*yamltree.Node),
+	}
+	if list := root.Field("places"); list != nil {
+		for _, item := range list.Items {
+			place := written(item)
+			if name := place.Field("name"); name != nil && !name.Faulty {
+				text, _ := name.Value.(string)
+				n.Order = append(n.Order, text)
+				n.Places[text] = place
+			}
+		}
+	}
+	return n
 }
 
+// Names are the names of entries, by kind.
+type Names struct{ Instruments, Experts, Stocks, Places []string }
+
 // Only returns the entries of some names. Missing names are skipped.
-func (n Named) Only(instruments, experts, stocks []string) Named {
+func (n Named) Only(names Names) Named {
 	keep := func(all map[string]*yamltree.Node, names []string) map[string]*yamltree.Node {
 		kept := make(map[string]*yamltree.Node)
 		for _, name := range names {
@@ -71,44 +112,66 @@ func (n Named) Only(instruments, experts, stocks []string) Named {
 		}
 		return kept
 	}
-	return Named{keep(n.Instruments, instruments), keep(n.Experts, experts), keep(n.Stocks, stocks)}
+	others := func(name string) bool { return !slices.Contains(names.Places, name) }
+	return Named{
+		Instruments: keep(n.Instruments, names.Instruments), Experts: keep(n.Experts, names.Experts),
+		Stocks: keep(n.Stocks, names.Stocks), Places: keep(n.Places, names.Places),
+		Order: slices.DeleteFunc(slices.Clone(n.Order), others),
+	}
 }
 
 // Plain is all of them as encoding/json writes them.
 func (n Named) Plain() map[string]any {
 	plain := make(map[string]any)
-	for key, entries := range map[string]map[string]*yamltree.Node{"instruments": n.Instruments,
-		"experts": n.Experts, "stocks": n.Stocks} {
-		if len(entries) == 0 {
+	for _, p := range n.parts() {
+		if len(p.entries) == 0 {
 			continue
 		}
 		in := make(map[string]any)
-		for name, node := range entries {
+		for name, node := range p.entries {
 			in[name] = node.Plain()
 		}
-		plain[key] = in
+		plain[p.key] = in
+	}
+	if len(n.Order) > 0 {
+		plain["places"] = n.inOrder()
 	}
 	return plain
 }
 
+// inOrder is the list of the places.
+func (n Named) inOrder() (list []any) {
+	for _, name := range n.Order {
+		list = append(list, n.Places[name].Plain())
+	}
+	return list
+}
+
 // YAML writes them as YAML that [ReadNamed] reads, each line with the given indentation. Keys
-// are in alphabetical order. Each entry is a line of JSON, which is YAML as well.
+// are in alphabetical order. Each entry is a line of JSON, which is YAML as well; so is the list of
+// places.
 func (n Named) YAML(indent string) (string, error) {
 	var b strings.Builder
-	for _, part := range []struct {
-		key     string
-		entries map[string]*yamltree.Node
-	}{{"instruments", n.Instruments}, {"experts", n.Experts}, {"stocks", n.Stocks}} {
-		if len(part.entries) == 0 {
+	line := func(key string, value any) error {
+		text, err := json.Marshal(value)
+		fmt.Fprintf(&b, "%s%s: %s\n", indent, key, text)
+		return err
+	}
+	for _, p := range n.parts() {
+		switch {
+		case len(p.entries) == 0:
 			continue
-		}
-		fmt.Fprintf(&b, "%s%s:\n", indent, part.key)
-		for _, name := range sortedKeys(part.entries) {
-			value, err := json.Marshal(part.entries[name].Plain())
-			if err != nil {
+		case p.key == "places":
+			if err := line(p.key, n.inOrder()); err != nil {
 				return "", err
 			}
-			fmt.Fprintf(&b, "%s  %q: %s\n", indent, name, value)
+			continue
+		}
+		fmt.Fprintf(&b, "%s%s:\n", indent, p.key)
+		for _, name := range sortedKeys(p.entries) {
+			if err := line(fmt.Sprintf("  %q", name), p.entries[name].Plain()); err != nil {
+				return "", err
+			}
 		}
 	}
 	return b.String(), nil

@@ -85,7 +85,7 @@ func waiting(ctx context.Context, address string, d *Database) (found []string, 
 		return nil, err
 	}
 	defer func() { _ = log.Close() }() // it was only read
-	if d.Stocks, err = stocksOfLab(log, d.Services.Stocks); err != nil {
+	if d.Stocks, err = stocksOfLab(log, d.Services.Shared); err != nil {
 		return nil, err
 	}
 	for _, s := range d.Stores {

@@ -54,14 +54,14 @@ func LookAtFolder(path string, services Services) (*Folder, error) {
 	if lablog.Exists(own) {
 		stores = append(stores, own)
 	} else {
-		f.Stocks, _ = stocksOfLab(memlog.New(), services.Stocks) // nothing was taken from them
+		f.Stocks, _ = stocksOfLab(memlog.New(), services.Shared) // nothing was taken from them
 	}
 	for _, at := range stores {
 		log, err := store.Open(at, store.Options{ReadOnly: true})
 		if err == nil {
 			var found []Stock
 			if at == own {
-				found, err = stocksOfLab(log, services.Stocks)
+				found, err = stocksOfLab(log, services.Shared)
 			} else {
 				found, err = stocksOfCampaigns(log)
 			}

@@ -1,6 +1,6 @@
 package doctor
 
-import "github.com/campaignd/campaignd/events/definition"
+import "github.com/campaignd/campaignd/internal/lab/stocks"
 
 // Services are the services requested by a lab file, and their state where it is served.
 type Services struct {
@@ -10,8 +10,8 @@ type Services struct {
 	// NoPasskeys and NoOIDC are the reasons why people cannot log in with passkeys, and with OpenID
 	// Connect though lab.yaml names it; nil if they can.
 	NoPasskeys, NoOIDC error
-	// Stocks are those that it declares.
-	Stocks map[string]definition.Stock
+	// Shared are the stocks and places that it declares.
+	Shared stocks.Declared
 	// NoRelay is why nothing is sent to people and brokers, though lab.yaml names some.
 	NoRelay error
 }

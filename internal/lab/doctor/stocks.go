@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/lab/stocks"
 	"github.com/campaignd/campaignd/internal/view"
@@ -20,7 +19,7 @@ type Stock struct {
 }
 
 // stocksOfLab reads the stocks in a lab's log, or declared in lab.yaml.
-func stocksOfLab(log events.Log, declared map[string]definition.Stock) (found []Stock, err error) {
+func stocksOfLab(log events.Log, declared stocks.Declared) (found []Stock, err error) {
 	all, err := stocks.Read(context.Background(), log, declared)
 	for _, s := range all {
 		found = append(found, Stock{Stock: s})

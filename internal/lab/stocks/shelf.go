@@ -6,14 +6,17 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Shelf has the contents of the lab's stocks: a pure fold of their stream.
+// Shelf has the contents of the lab's stocks and places: a pure fold of their stream.
 type Shelf struct {
 	last   events.Sequence // of the newest event of the stream
 	stocks map[string]campaign.Stock
 	taken  map[command]*events.StockTaken // the latest of each command
+	places map[string][]Occupation        // who is in them
 	asked  map[[2]string]string           // digests of requests, by actor and identifier
 }
 
@@ -25,7 +28,7 @@ type command struct{ store, id string }
 func NewShelf(of ...campaign.Stock) *Shelf {
 	s := &Shelf{
 		stocks: make(map[string]campaign.Stock), taken: make(map[command]*events.StockTaken),
-		asked: make(map[[2]string]string),
+		places: make(map[string][]Occupation), asked: make(map[[2]string]string),
 	}
 	for _, stock := range of {
 		s.stocks[stock.Name] = stock
@@ -65,9 +68,27 @@ func (s *Shelf) Apply(e events.Event) (problem string, err error) {
 			}
 		}
 		s.taken[command{p.Store, p.Command}] = p
+	case *events.PlaceTaken:
+		problem = s.occupy(p, e.Time)
+	case *events.PlaceFreed:
+		problem = s.vacate(p)
 	}
 	return problem, nil
 }
+
+// recorded reports whether a request was recorded before. The same identifier of another request is an
+// error.
+func (s *Shelf) recorded(by engine.Request) (bool, error) {
+	digest, recorded := s.asked[[2]string{by.Actor, by.ID}]
+	recorded = recorded && by.ID != ""
+	if recorded && digest != by.Digest {
+		return false, problem.New(problem.NotPossible, "the identifier %q came with another request before", by.ID)
+	}
+	return recorded, nil
+}
+
+// sortedKeys keeps one order.
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // take takes a part out of its stock.
 func (s *Shelf) take(part events.Drawn) (problem string) {
@@ -104,7 +125,7 @@ func (s *Shelf) Taken(store, id string) []events.Drawn {
 // Stocks returns the stocks in the order of their names.
 func (s *Shelf) Stocks() []campaign.Stock {
 	all := make([]campaign.Stock, 0, len(s.stocks))
-	for _, name := range slices.Sorted(maps.Keys(s.stocks)) {
+	for _, name := range sortedKeys(s.stocks) {
 		all = append(all, s.stocks[name])
 	}
 	return all

@@ -1,5 +1,5 @@
-// Package stocks keeps the stocks that a lab's campaigns share, in the lab's log: tips, wells,
-// vials, solvent.
+// Package stocks keeps the stocks and places that a lab's campaigns share, in the lab's log: tips, wells,
+// vials, solvent; an oven, a press.
 //
 // A campaign takes parts for a command before it dispatches that: one append, on condition of the
 // last sequence read ([events.StocksStream]), so that of two campaigns one gets the last tip. The
@@ -7,6 +7,8 @@
 // Labels never come back, but by the word of a person who has looked.
 //
 // lab.yaml gives the contents before the first take or count, and no later.
+//
+// A batch takes a place in the same way, before it is brought there, and frees it when it has left.
 package stocks
 
 import (
@@ -18,7 +20,6 @@ import (
 	"time"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/clock"
 	"github.com/campaignd/campaignd/internal/ground/computed"
@@ -37,7 +38,7 @@ const within = 10 * time.Second
 // goroutines. It is nil in a program without a lab's log.
 type Stocks struct {
 	own      *lablog.Log
-	declared func() (map[string]definition.Stock, error)
+	declared func() (Declared, error)
 
 	mu    sync.Mutex
 	log   events.Store // from which the shelf was folded; nil before that
@@ -49,7 +50,7 @@ type Stocks struct {
 }
 
 // New returns the stocks in a lab's log. declared reads those of lab.yaml.
-func New(own *lablog.Log, declared func() (map[string]definition.Stock, error)) *Stocks {
+func New(own *lablog.Log, declared func() (Declared, error)) *Stocks {
 	return &Stocks{own: own, declared: declared, changed: make(chan struct{})}
 }
 
@@ -142,7 +143,7 @@ func (s *Stocks) stock(shelf *Shelf, name string) (stock campaign.Stock, first [
 		return stock, nil, true, nil
 	}
 	all, err := s.declared()
-	declared, ok := all[name]
+	declared, ok := all.Stocks[name]
 	if err != nil || !ok {
 		return stock, nil, false, err
 	}
@@ -174,7 +175,7 @@ func (s *Stocks) List() (all []campaign.Stock, err error) {
 }
 
 // Read is [Stocks.List] of a log that is only read.
-func Read(ctx context.Context, log events.Log, declared map[string]definition.Stock) ([]campaign.Stock, error) {
+func Read(ctx context.Context, log events.Log, declared Declared) ([]campaign.Stock, error) {
 	shelf := NewShelf()
 	for e, err := range events.ReadCampaign(ctx, log, events.StocksStream, 0) {
 		if err == nil {
@@ -188,9 +189,9 @@ func Read(ctx context.Context, log events.Log, declared map[string]definition.St
 }
 
 // with are the stocks of the shelf, and those that lab.yaml declares besides.
-func (s *Shelf) with(declared map[string]definition.Stock) []campaign.Stock {
+func (s *Shelf) with(declared Declared) []campaign.Stock {
 	all := s.Stocks()
-	for name, as := range declared {
+	for name, as := range declared.Stocks {
 		i, known := slices.BinarySearchFunc(all, name, func(k campaign.Stock, name string) int {
 			return cmp.Compare(k.Name, name)
 		})
@@ -218,14 +219,11 @@ func (s *Stocks) Count(n engine.Count, by engine.Request) error {
 		return err
 	}
 	return s.change(func(shelf *Shelf) ([]events.Event, error) {
-		if digest, recorded := shelf.asked[[2]string{by.Actor, by.ID}]; by.ID != "" && recorded {
-			if digest != by.Digest {
-				return nil, problem.New(problem.NotPossible, "the identifier %q came with another request before", by.ID)
-			}
-			return nil, nil
+		if recorded, err := shelf.recorded(by); recorded || err != nil {
+			return nil, err
 		}
 		stock, known := shelf.stocks[n.Stock]
-		if as, ok := declared[n.Stock]; ok {
+		if as, ok := declared.Stocks[n.Stock]; ok {
 			stock, known = campaign.FullStock(n.Stock, as), true
 		}
 		if !known {

@@ -21,7 +21,10 @@ import (
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
 
-var declared = map[string]definition.Stock{"rack": {Labels: "A1-H1"}, "solvent": {Amount: "10 mL"}}
+var declared = stocks.Declared{
+	Stocks: map[string]definition.Stock{"rack": {Labels: "A1-H1"}, "solvent": {Amount: "10 mL"}},
+	Places: []definition.Place{{Name: "press"}, {Name: "oven", Room: 2}},
+}
 
 // process is a process of a lab whose log others append to, too. It is not told of that, so that it
 // is refused, and looks again.
@@ -29,7 +32,7 @@ func process(t *testing.T, log *memory) *stocks.Stocks {
 	own := must.Get(lablog.Open("postgres://db/lab/.campaignd", lablog.Options{
 		Open: func(string) (events.Store, error) { return log, nil },
 	}))(t)
-	return stocks.New(own, func() (map[string]definition.Stock, error) { return declared, nil })
+	return stocks.New(own, func() (stocks.Declared, error) { return declared, nil })
 }
 
 func tips(n int) []computed.Draw { return []computed.Draw{{Stock: "rack", Labels: n}} }
@@ -44,7 +47,7 @@ func TestNoLabelTwice(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		log := newMemory()
 		both := []*stocks.Stocks{process(t, log), process(t, log)}
-		there := must.Get(definition.ParseLabels(declared["rack"].Labels))(t)
+		there := must.Get(definition.ParseLabels(declared.Stocks["rack"].Labels))(t)
 		amount, rivals := 10.0, 0
 		had := make(map[string]string) // by the command, as text
 		for range 40 {

@@ -157,6 +157,8 @@ class AsyncClient(_Waiting):
     methods = _of_client(Client.methods)
     stocks = _of_client(Client.stocks)
     count = _of_client(Client.count)
+    places = _of_client(Client.places)
+    free = _of_client(Client.free)
     version = _of_client(Client.version)
 
 

@@ -134,6 +134,15 @@ class Client(Connection):
         said = {"stock": stock, **counted(what, units.get(stock, ""), lot, reason)}
         return list(self._json("POST", "/stocks", None, said)["stocks"])
 
+    def places(self) -> list[JSON]:
+        """The places of the lab, which its campaigns share, with the batches that are in them."""
+        return list(self._json("GET", "/stocks").get("places", []))
+
+    def free(self, place: str, campaign: str, batch: str, *, reason: str = "") -> list[JSON]:
+        """Say that the batch of a campaign that goes on no more is not in a place of the lab."""
+        said = {"place": place, "campaign": campaign, "batch": batch, "reason": reason}
+        return list(self._json("POST", "/places", None, said).get("places", []))
+
     def version(self) -> str:
         """The version of the program that serves."""
         return str(self._json("GET", "/version")["version"])

@@ -1206,7 +1206,12 @@ class Place(Part):
     name: str
 
     room: int | None = None
-    """Room is how many batches it has room for. Default 1."""
+    """Room is how many batches it has room for. Default 1. lab.yaml says it of a place of the
+    lab.
+    """
+
+    lab: str | None = None
+    """Lab is the name of a place of the lab that this one is, which the lab's campaigns share."""
 
 
 @part(kw_only=True)
@@ -2196,8 +2201,7 @@ class Definition(Part):
 
     places: Sequence[Place | Mapping[str, Any] | str] | None = None
     """Places are what only so many batches can occupy at once, an oven or a press, in the
-    order in which they may be held: a batch that holds one waits for later ones alone. They
-    are the lab's, where a lab runs the campaign.
+    order in which they may be held: a batch that holds one waits for later ones alone.
     """
 
     stocks: Mapping[str, Stock | Mapping[str, Any]] | None = None

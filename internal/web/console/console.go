@@ -178,6 +178,7 @@ func (c *Console) Pages() []Route {
 		{"POST /begin/table", c.page(lookAtTable)},
 		{"GET /stocks", c.page(showLabStocks)},
 		{"POST /stocks", c.page(countLabStock)},
+		{"POST /places", c.page(freeLabPlace)},
 		{"GET /compare", c.page(showCompare)},
 		{"GET /compare/data", c.page(sendCourses)},
 		{"GET /new", c.page(showNew)},

@@ -4,22 +4,24 @@ import (
 	"fmt"
 
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/lab/stocks"
 	"github.com/campaignd/campaignd/internal/view"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// labStocksPage shows the stocks of the lab.
+// labStocksPage shows the stocks and places of the lab.
 type labStocksPage struct {
 	*shell
 	Stocks   []stockCard
+	Places   []stocks.Place
 	Chosen   string // the one that the form is about
 	What     string // as it was typed
 	CanCount bool
 }
 
-// showLabStocks lists the stocks of the lab, with the form that counts one.
+// showLabStocks lists the stocks and places of the lab, with the forms that count a stock and free a place.
 func showLabStocks(v *visit) error {
-	p := labStocksPage{shell: v.shell("Stocks of the lab"), Chosen: text(v.r, "stock"), What: text(v.r, "what")}
+	p := labStocksPage{shell: v.shell("Stocks and places of the lab"), Chosen: text(v.r, "stock"), What: text(v.r, "what")}
 	p.Watch = "*"
 	if err := p.Visitor.may(See, ""); err != nil {
 		return err
@@ -35,7 +37,23 @@ func showLabStocks(v *visit) error {
 			p.Chosen = all[i].Name
 		}
 	}
+	if p.Places, err = v.lab.Places(); err != nil {
+		return err
+	}
 	return v.write(drawStocks(p))
+}
+
+// freeLabPlace records a person's word that a batch is in a place of the lab no more.
+func freeLabPlace(v *visit) error {
+	if err := v.visitor().may(Run, ""); err != nil {
+		v.visitor().refused(Run, "")
+		return err
+	}
+	f := stocks.Free{Place: text(v.r, "place"), Campaign: text(v.r, "campaign"), Batch: text(v.r, "batch"), Reason: text(v.r, "reason")}
+	if v.refusal = v.lab.Free(f, requested(v.r, engine.Request{})); v.refusal != nil {
+		return showLabStocks(v)
+	}
+	return v.redirect("/stocks", "freed")
 }
 
 // countLabStock records a person's word on a stock of the lab.
@@ -71,7 +89,8 @@ func (v *visit) ending() (texts []string, stocks bool) {
 			texts = append(texts, endingText(&all[i]))
 		}
 	}
-	return texts, err != nil || len(all) > 0
+	places, _ := v.lab.Places()
+	return texts, err != nil || len(all)+len(places) > 0
 }
 
 func endingText(s *campaign.Stock) string {

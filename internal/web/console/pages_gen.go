@@ -7438,7 +7438,7 @@ func drawSheet(dot *runSheetPage) markup.Page {
 }
 
 func htmlStocksContent(w *bytes.Buffer, dot labStocksPage) {
-	w.WriteString(`<h1>Stocks of the lab</h1>
+	w.WriteString(`<h1>Stocks and places of the lab</h1>
 <p class="hint">Campaigns share them. What a command was given is used up for good, whatever became of it. <a class="explained" href="`)
 	markup.Escape(w, markup.URLNormalize(markup.URLFilter(manual.Term("stocks"))))
 	w.WriteString(`">Why</a></p>
@@ -7480,19 +7480,62 @@ func htmlStocksContent(w *bytes.Buffer, dot labStocksPage) {
 	}
 	w.WriteString(`</div></section>
 `)
+	if len(dot.Places) > 0 {
+		w.WriteString(`<section id="places" data-live aria-label="Places"><h2>Places</h2>
+<p class="hint">A batch has a place from before it is brought there until it has left.</p>
+`)
+		for _, place5 := range dot.Places {
+			w.WriteString("<h3>")
+			markup.Escape(w, place5.Name)
+			w.WriteString("</h3><p>")
+			w.WriteString(strconv.Itoa(len(place5.In)))
+			w.WriteString(" of ")
+			w.WriteString(strconv.Itoa(place5.Room))
+			w.WriteString(` taken</p>
+`)
+			for _, dot7 := range place5.In {
+				w.WriteString(`<form method="post" action="/places" class="inline">`)
+				w.WriteString(string(dot.Request("places")))
+				w.WriteString(`<input type="hidden" name="place" value="`)
+				markup.Escape(w, place5.Name)
+				w.WriteString(`"><input type="hidden" name="campaign" value="`)
+				markup.Escape(w, dot7.Campaign)
+				w.WriteString(`"><input type="hidden" name="batch" value="`)
+				markup.Escape(w, dot7.Batch)
+				w.WriteString(`">
+<span>`)
+				markup.Escape(w, dot7.Batch)
+				w.WriteString(" of ")
+				markup.Escape(w, dot7.Campaign)
+				w.WriteString(", since ")
+				w.WriteString(string(when(dot7.Since)))
+				w.WriteString("</span>")
+				if dot.CanCount {
+					w.WriteString(` <input name="reason" aria-label="Why is `)
+					markup.Escape(w, dot7.Batch)
+					w.WriteString(" of ")
+					markup.Escape(w, dot7.Campaign)
+					w.WriteString(` in it no more?" placeholder="Why?"> <button>It is not there any more</button>`)
+				}
+				w.WriteString("</form>")
+			}
+		}
+		w.WriteString("</section>")
+	}
+	w.WriteString("\n")
 	if dot.CanCount && len(dot.Stocks) > 0 {
 		w.WriteString(`<form method="post" action="/stocks" class="stacked">`)
 		w.WriteString(string(dot.Request("stocks")))
 		w.WriteString(`<h2>Count a stock</h2>
 <p class="hint">After a refill, or where something else is there than the record says. Campaigns that wait for it go on.</p>
 <div class="field"><label for="count-stock">Which</label><select id="count-stock" name="stock">`)
-		for _, dot5 := range dot.Stocks {
+		for _, dot9 := range dot.Stocks {
 			w.WriteString("<option")
-			if dot5.Name == dot.Chosen {
+			if dot9.Name == dot.Chosen {
 				w.WriteString(" selected")
 			}
 			w.WriteString(">")
-			markup.Escape(w, dot5.Name)
+			markup.Escape(w, dot9.Name)
 			w.WriteString("</option>")
 		}
 		w.WriteString(`</select></div>

@@ -151,6 +151,7 @@ var saids = map[string]string{
 	"halted":    "It is no longer run here. What is under way at the instrument goes on.",
 	"noted":     "The note is recorded.",
 	"counted":   "Counted: what you said is there.",
+	"freed":     "Freed: campaigns that wait for the place go on.",
 	"excluded":  "Excluded: nothing there is suggested any more.",
 	"allowed":   "The exclusion is taken back.",
 	"resolved":  "Settled.",

@@ -189,6 +189,7 @@ var mayDo = map[string]string{
 	"cancel":          "scientist integrator admin here",
 	"list-stocks":     "viewer expert scientist integrator auditor admin",
 	"count-stock":     "scientist admin",
+	"free-place":      "scientist admin",
 	"abort-device":    "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
 }
 

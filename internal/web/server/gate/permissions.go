@@ -111,6 +111,7 @@ var needed = map[string]Need{
 
 	"list-stocks": {Permission: accounts.See},
 	"count-stock": {Permission: accounts.Run},
+	"free-place":  {Permission: accounts.Run},
 
 	"abort-device": {}, // it asks for Run in each campaign
 }
