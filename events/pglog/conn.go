@@ -192,8 +192,10 @@ func (d *Database) admit(ctx context.Context, c *conn, pg *pgconn.PgConn) error 
 	if seen := d.seenTimeline(0); s.timeline < seen {
 		return past(s.timeline, seen)
 	}
-	if err := barrier(ctx, c, pg); err != nil {
-		return err
+	if s.standbys != "" { // a server that is alone, and busy, was taken for one whose standby is away
+		if err := barrier(ctx, c, pg); err != nil {
+			return err
+		}
 	}
 	c.timeline = s.timeline
 	d.mu.Lock()
