@@ -455,7 +455,7 @@ func nextEnd(c Now) (Step, error) {
 		return waitForWork(c), nil
 	}
 	for _, place := range c.Definition.LabPlaces() {
-		if p := c.LabPlaces[place]; p.Fault != "" { // what is still taken is freed before the end
+		if p := c.LabPlaces[place]; p.Fault != "" { // its places are freed before it ends
 			return Wait{For: occupied(c, place)}, nil
 		}
 	}

@@ -70,7 +70,7 @@ func occupied(c Now, place string) string {
 	return ""
 }
 
-// nextVacate frees a place of the lab in which a batch is no more, and to which it is not about to be
+// nextVacate frees a place of the lab that a batch has left, or to which it is not about to be
 // brought: a window has closed, the campaign is paused, a process was killed in between.
 func nextVacate(c Now) Step {
 	for i := range c.Definition.Places {

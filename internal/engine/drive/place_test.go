@@ -140,7 +140,7 @@ func TestPlaceAcrossKills(t *testing.T) {
 }
 
 // Law: a campaign that is paused leaves a place to others that nothing of it is in, and takes it again
-// once it goes on; what is in it stays.
+// once it goes on. A batch that is in it stays.
 func TestPlaceOfAPausedCampaign(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &ovens{shelf: newShelf()}

@@ -49,7 +49,7 @@ type File struct {
 }
 
 // Alone is the definition of a campaign that has the lab for itself: with the stocks and places that the
-// lab file declares in place of references to them. It is for what is played without the lab's log.
+// lab file declares in place of references to them. A rehearsal has no log of the lab.
 func (f *File) Alone() *definition.Campaign {
 	def := f.Definition
 	def.Stocks, def.Places = maps.Clone(def.Stocks), slices.Clone(def.Places)
