@@ -212,6 +212,8 @@ func (s *site) end() {
 		_ = s.front.Close()
 	}
 	s.urls, s.books, s.labs, s.servers = nil, nil, nil, nil
+	// The next server has this one's address: a form that was sent to it along a connection of before ended with it.
+	http.DefaultClient.CloseIdleConnections()
 }
 
 // add makes an account at a server.
