@@ -70,7 +70,7 @@ func referenceDue(c Now) (first time.Time) {
 }
 
 // nextDrift says that a reference experiment is outside the limits of its control charts, and pauses a
-// campaign whose definition asks for that.
+// campaign whose definition asks for that: one in memory has nobody who could look.
 func nextDrift(c Now) (Step, error) {
 	for _, d := range c.Drifts() {
 		flag := c.Experiment(d.Experiment).Flag
@@ -78,7 +78,7 @@ func nextDrift(c Now) (Step, error) {
 		case d.Known:
 		case flag == nil || flag.Verdict != events.VerdictDrift:
 			return record(drifted(c.State, d))
-		case c.Status == campaign.Running && c.Definition.ReferenceExperiments[d.Reference].Pause:
+		case c.Status == campaign.Running && !c.Eager && c.Definition.ReferenceExperiments[d.Reference].Pause:
 			return record(&events.CampaignPaused{Reason: fmt.Sprintf(
 				"%s, a reference experiment, is outside its limits: %s See to the instrument", d.Experiment, flag.Reason)})
 		}
@@ -92,8 +92,8 @@ func drifted(s *campaign.State, first campaign.Drift) *events.MeasurementFlagged
 	var texts []string
 	for _, d := range s.Drifts() {
 		if d.Experiment == first.Experiment {
-			texts = append(texts, fmt.Sprintf("%s is %s, outside of %.4g to %.4g", d.Name(s.Definition),
-				format.WithUnit(fmt.Sprintf("%.4g", d.Value), d.Unit), d.Limits.Lower, d.Limits.Upper))
+			texts = append(texts, fmt.Sprintf("%s is %s, outside of %s to %s", d.Name(s.Definition),
+				format.Quantity(d.Value, d.Unit), format.Short(d.Limits.Lower), format.Short(d.Limits.Upper)))
 		}
 	}
 	flag := &events.MeasurementFlagged{

@@ -69,10 +69,12 @@ func (s *State) Searched() *State {
 
 // Control is the control chart of a quantity of a reference experiment.
 type Control struct {
-	Reference string         `json:"reference"`
-	Quantity  string         `json:"quantity"`
-	Unit      string         `json:"unit,omitempty"`
-	Points    []ControlPoint `json:"points"`
+	Reference string `json:"reference"`
+	Quantity  string `json:"quantity"`
+	Unit      string `json:"unit,omitempty"`
+	// Given is set where the definition has the limits; else they follow from the values.
+	Given  bool           `json:"given,omitempty"`
+	Points []ControlPoint `json:"points"`
 }
 
 // ControlPoint is a value on a control chart, in order of request.
@@ -102,11 +104,13 @@ func (s *State) Controls() (all []Control) {
 					values = append(values, value.Value)
 				}
 			}
+			var given definition.ControlLimits
+			given, c.Given = r.Limits[quantity]
 			limits := shewhart.Individuals(values)
 			for i := range c.Points {
 				c.Points[i].Limits = limits[i]
-				if known, ok := r.Limits[quantity]; ok {
-					c.Points[i].Limits = shewhart.Within(known.Target, known.Tolerance)
+				if c.Given {
+					c.Points[i].Limits = shewhart.Within(given.Target, given.Tolerance)
 				}
 			}
 			all = append(all, c)

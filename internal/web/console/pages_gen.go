@@ -1833,6 +1833,16 @@ func htmlCampaignCourse(w *bytes.Buffer, dot *campaignPage) {
 		w.WriteString(string(dot2.SVG))
 		w.WriteString("</div></figure>")
 	}
+	w.WriteString("\n")
+	for _, dot4 := range dot.Drawn.Controls {
+		w.WriteString("<figure><h2>")
+		markup.Escape(w, dot4.Title)
+		w.WriteString(`</h2><div class="report">`)
+		w.WriteString(string(dot4.SVG))
+		w.WriteString("</div><figcaption>")
+		markup.Escape(w, dot4.Caption)
+		w.WriteString("</figcaption></figure>")
+	}
 }
 
 func htmlEvents(w *bytes.Buffer, dot eventList) {
