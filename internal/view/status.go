@@ -232,11 +232,16 @@ func (c *Campaign) Unsafe() (needs []string) {
 func (c *Campaign) drifted(how How) (needs []string) {
 	for _, d := range c.Drifts {
 		note := problem.Remedy{Action: problem.Note, Subject: d.Experiment}
-		needs = append(needs, fmt.Sprintf("%s of %s is %s, outside the limits of its control chart (%s to %s): the instrument "+
-			"may have drifted; look at it, and write what you found with `%s`", d.Experiment, d.Name(c.Definition),
-			format.Quantity(d.Value, d.Unit), format.Short(d.Limits.Lower), format.Short(d.Limits.Upper), how(note)))
+		needs = append(needs, fmt.Sprintf("%s: the instrument may have drifted; look at it, and write what you found with `%s`",
+			c.DriftText(d), how(note)))
 	}
 	return needs
+}
+
+// DriftText says that a reference experiment is outside its limits.
+func (c *Campaign) DriftText(d campaign.Drift) string {
+	return fmt.Sprintf("%s, a reference experiment (%s), is %s, outside the limits of its control chart (%s to %s)", d.Experiment,
+		d.Name(c.Definition), format.Quantity(d.Value, d.Unit), format.Short(d.Limits.Lower), format.Short(d.Limits.Upper))
 }
 
 // short says for which stock the next experiment waits, and how it is refilled.
