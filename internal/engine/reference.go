@@ -70,7 +70,7 @@ func referenceDue(c Now) (first time.Time) {
 }
 
 // nextDrift says that a reference experiment is outside the limits of its control charts, and pauses a
-// campaign whose definition asks for that: one in memory has nobody who could look.
+// campaign whose definition asks for that. No person can look at one in memory.
 func nextDrift(c Now) (Step, error) {
 	for _, d := range c.Drifts() {
 		flag := c.Experiment(d.Experiment).Flag

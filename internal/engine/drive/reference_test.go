@@ -97,8 +97,8 @@ func referenced(t *testing.T) (all []events.Event) {
 		standard.Pause = true
 		known := reference(0.25, 0, 5*time.Hour)
 		known.Limits = map[string]definition.ControlLimits{"y": {Target: 4, Tolerance: 0.1}}
-		def := referencing(9, map[string]definition.ReferenceExperiment{"standard": standard, "known": known})
-		values := map[float64][]float64{0.5: {3.95, 3.97, 3.94, 3.96, 3.95, 3.96, 3.2, 3.95}, 0.25: {4, 4.05, 4.3, 4.02}}
+		def := referencing(12, map[string]definition.ReferenceExperiment{"standard": standard, "known": known})
+		values := map[float64][]float64{0.5: {3.95, 3.97, 3.94, 3.96, 3.95, 3.96, 3.95, 3.94, 3.95, 3.2, 3.95}, 0.25: {4, 4.05, 4.3, 4.02}}
 		log := memlog.New()
 		first := attend(t, log, def, newMeter(values))
 		time.Sleep(3*time.Hour + 30*time.Minute) // e4, a reference, is under way
@@ -147,11 +147,11 @@ func TestReferences(t *testing.T) {
 	log := refill(t, all)
 	s := stateOf(t, log, "referencing")
 	// The standard after each experiment, and the other one every five hours: it is killed during e4, which a
-	// person resolves at the fifth. From e18 on the standard alone, after every three: the budget has no fourth.
-	if got, want := origins(s), "rr.rr.r.rr.r.rr.r..."; got != want {
+	// person resolves at the fifth. From e26 on the standard alone, after every three: then the budget is spent.
+	if got, want := origins(s), "rr.rr.r.rr.r.rr.r.rr.r.rr..."; got != want {
 		t.Errorf("the experiments are %s, want %s", got, want)
 	}
-	if n := s.Spent(); n != 9 || s.Reason != events.CompletedBudget {
+	if n := s.Spent(); n != 12 || s.Reason != events.CompletedBudget {
 		t.Errorf("%d experiments are spent: %s", n, s.Reason)
 	}
 	if best, _ := s.Best(); best == nil || best.Reference() {
@@ -168,8 +168,8 @@ func TestReferences(t *testing.T) {
 	}
 	want := []string{
 		"drift known is 4.300 mS, outside of 3.900 to 4.100.",
-		"drift standard is 3.200 mS, outside of 3.916 to 3.991.",
-		"e17, a reference experiment, is outside its limits: standard is 3.200 mS, outside of 3.916 to 3.991. See to the instrument",
+		"drift standard is 3.200 mS, outside of 3.918 to 3.984.",
+		"e24, a reference experiment, is outside its limits: standard is 3.200 mS, outside of 3.918 to 3.984. See to the instrument",
 	}
 	if !slices.Equal(said, want) {
 		t.Errorf("it is said\n%s", strings.Join(said, "\n"))

@@ -8,8 +8,9 @@ package shewhart
 import "math"
 
 const (
-	// Few is how many values there are before limits follow from them.
-	Few = 5
+	// Few is how many values there are before limits follow from them. Of a steady process the value
+	// after 8 is outside by chance once in 32 times, that after [Enough] once in 95.
+	Few = 8
 	// Enough is how many values limits are made from: later ones leave them as they are.
 	Enough = 20
 )

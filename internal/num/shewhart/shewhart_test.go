@@ -22,18 +22,18 @@ func TestTextbook(t *testing.T) {
 // Law: a value is judged by those before it, of which there are a few; by nothing as long as they are
 // all equal; and what lay outside its limits widens no later ones.
 func TestJudgedByThoseBefore(t *testing.T) {
-	steady := []float64{1, 2, 1, 2, 1}
+	steady := []float64{1, 2, 1, 2, 1, 2, 1, 2}
 	limits := shewhart.Individuals(slices.Concat(steady, []float64{9, 9, 1}))
 	for i, l := range limits {
 		if known := l != nil; known != (i >= len(steady)) {
 			t.Errorf("value %d has limits: %t", i+1, known)
 		}
 	}
-	if *limits[5] != *limits[7] || limits[5].Contain(9) || !limits[7].Contain(1) {
-		t.Errorf("before the outliers %+v, after them %+v", *limits[5], *limits[7])
+	if *limits[8] != *limits[10] || limits[8].Contain(9) || !limits[10].Contain(1) {
+		t.Errorf("before the outliers %+v, after them %+v", *limits[8], *limits[10])
 	}
-	for i, l := range shewhart.Individuals([]float64{3, 3, 3, 3, 3, 3, 4, 3}) {
-		if (l != nil) != (i == 7) {
+	for i, l := range shewhart.Individuals([]float64{3, 3, 3, 3, 3, 3, 3, 3, 3, 4, 3}) {
+		if (l != nil) != (i == 10) {
 			t.Errorf("value %d of equal ones has the limits %+v", i+1, l)
 		}
 	}
