@@ -19,7 +19,7 @@ type ReferenceExperiment struct {
 	// Limits of its control charts that are known beforehand, by quantity. Absent: three standard
 	// deviations on both sides of the mean, from the first values of the campaign.
 	Limits map[string]ControlLimits `json:"limits,omitempty"`
-	// Pause the campaign where a value is outside its limits. Default: it goes on, and people are told.
+	// Pause the campaign where a value is outside its limits. Default: it goes on, with an alarm.
 	Pause bool `json:"pause,omitempty"`
 }
 

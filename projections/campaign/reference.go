@@ -69,25 +69,37 @@ func (s *State) Searched() *State {
 
 // Control is the control chart of a quantity of a reference experiment.
 type Control struct {
-	Reference string `json:"reference"`
-	Quantity  string `json:"quantity"`
-	Unit      string `json:"unit,omitempty"`
+	Reference string
+	Quantity  string
+	Unit      string
 	// Given is set where the definition has the limits; else they follow from the values.
-	Given  bool           `json:"given,omitempty"`
-	Points []ControlPoint `json:"points"`
+	Given  bool
+	Points []ControlPoint
 }
 
 // ControlPoint is a value on a control chart, in order of request.
 type ControlPoint struct {
-	Experiment string    `json:"experiment"`
-	At         time.Time `json:"at"`
-	Value      float64   `json:"value"`
+	Experiment string
+	At         time.Time
+	Value      float64
 	// Limits are those that it is judged by; nil of the first ones, from which they follow.
-	Limits *shewhart.Limits `json:"limits,omitempty"`
+	Limits *ControlLimits
 }
 
+// ControlLimits are the limits of a value, in its unit, with the center in their middle.
+type ControlLimits struct {
+	Lower  float64
+	Center float64
+	Upper  float64
+}
+
+// Sigma is the standard deviation: three of it lie on each side of the center.
+func (l *ControlLimits) Sigma() float64 { return (l.Upper - l.Lower) / 6 }
+
 // Out reports whether the value is outside its limits.
-func (p *ControlPoint) Out() bool { return p.Limits != nil && !p.Limits.Contain(p.Value) }
+func (p *ControlPoint) Out() bool {
+	return p.Limits != nil && (p.Value < p.Limits.Lower || p.Value > p.Limits.Upper)
+}
 
 // Controls are the control charts of the reference experiments as they are defined now: in the order
 // of their names, and for each in that of the quantities. What was made elsewhere than asked for is on
@@ -108,9 +120,10 @@ func (s *State) Controls() (all []Control) {
 			given, c.Given = r.Limits[quantity]
 			limits := shewhart.Individuals(values)
 			for i := range c.Points {
-				c.Points[i].Limits = limits[i]
-				if c.Given {
-					c.Points[i].Limits = shewhart.Within(given.Target, given.Tolerance)
+				if l := limits[i]; c.Given {
+					c.Points[i].Limits = &ControlLimits{given.Target - given.Tolerance, given.Target, given.Target + given.Tolerance}
+				} else if l != nil {
+					c.Points[i].Limits = &ControlLimits{l.Lower, l.Center, l.Upper}
 				}
 			}
 			all = append(all, c)

@@ -263,6 +263,34 @@ func TestReferenceWithoutAResult(t *testing.T) {
 	audited(t, log, s.Name)
 }
 
+// Law: a person corrects the value of a reference, or takes it off its chart as a failure; into the models it
+// cannot be taken.
+func TestCorrectedReferences(t *testing.T) {
+	all := referenced(t)
+	correct := func(r engine.Correct) (*campaign.State, error) {
+		t.Helper()
+		log := refill(t, all)
+		core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, "referencing"))(t)
+		r.Experiment, r.Reason = "e24", "the standard was old"
+		_, err := engine.Submit(t.Context(), log, core, engine.Request{Actor: "person:ada", Correct: &r}, core.Last())
+		audited(t, log, "referencing")
+		return stateOf(t, log, "referencing"), err
+	}
+	for _, exclude := range []bool{false, true} {
+		if _, err := correct(engine.Correct{Exclude: exclude}); err == nil || !strings.Contains(err.Error(), "in no model") {
+			t.Errorf("exclude %t: %v", exclude, err)
+		}
+	}
+	s, err := correct(engine.Correct{Value: new(3.95)})
+	if err != nil || len(s.Drifts()) > 0 || !s.Experiment("e24").Excluded {
+		t.Errorf("another value: %+v, %v", s.Drifts(), err)
+	}
+	s, err = correct(engine.Correct{Outcome: events.ResolvedFailed})
+	if n := len(s.Controls()[0].Points); err != nil || len(s.Drifts()) > 0 || n != 9 {
+		t.Errorf("a failure: %d values, %+v, %v", n, s.Drifts(), err)
+	}
+}
+
 // Law: an audit finds a reference experiment that the definition does not declare, or that is not due, and
 // one that is missing.
 func TestForgedReferences(t *testing.T) {

@@ -75,7 +75,7 @@ func referencesText(def *definition.Campaign) (lines []string) {
 		if r.Pause {
 			text += "; otherwise the campaign pauses"
 		} else {
-			text += "; otherwise people are told"
+			text += "; otherwise there is an alarm"
 		}
 		lines = append(lines, text)
 	}

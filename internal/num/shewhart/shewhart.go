@@ -21,16 +21,8 @@ var d2 = 2 / math.Sqrt(math.Pi)
 // Limits of a value, in its unit. The center is in their middle.
 type Limits struct{ Lower, Center, Upper float64 }
 
-// Within are the limits of a known target, give or take a tolerance.
-func Within(target, tolerance float64) *Limits {
-	return &Limits{target - tolerance, target, target + tolerance}
-}
-
 // Contain reports whether a value lies in the limits, or on one of them.
 func (l *Limits) Contain(x float64) bool { return l.Lower <= x && x <= l.Upper }
-
-// Sigma is the standard deviation of which three are on each side of the center.
-func (l *Limits) Sigma() float64 { return (l.Upper - l.Lower) / 6 }
 
 // Individuals returns the limits of each value, from those before it: nil of the first [Few], and
 // as long as all are equal, which tells nothing of their spread. What lay outside its limits makes
@@ -42,7 +34,7 @@ func Individuals(values []float64) []*Limits {
 	for i, x := range values {
 		if n >= Few && ranges > 0 {
 			center, sigma := sum/float64(n), ranges/float64(n-1)/d2
-			limits[i] = Within(center, 3*sigma)
+			limits[i] = &Limits{center - 3*sigma, center, center + 3*sigma}
 			if n == Enough || !limits[i].Contain(x) {
 				continue
 			}

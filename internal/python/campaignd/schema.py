@@ -1517,8 +1517,8 @@ class ReferenceExperiment(Part):
     """
 
     pause: bool | None = None
-    """Pause the campaign where a value is outside its limits. Default: it goes on, and people
-    are told.
+    """Pause the campaign where a value is outside its limits. Default: it goes on, with an
+    alarm.
     """
 
 

@@ -419,9 +419,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	} else {
 		w.WriteString(`<p class="empty">There is no measurement to draw yet.</p>`)
 	}
-	w.WriteString("\n")
 	if dot45 := dot.Controls; len(dot45) > 0 {
-		w.WriteString(`<h3>Reference experiments</h3>
+		w.WriteString(`
+<h3>Reference experiments</h3>
 `)
 		for _, dot47 := range dot45 {
 			htmlReportFigure(w, dot47)
