@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -83,6 +84,8 @@ type Campaign struct {
 	Short  *engine.Shortage
 	// Drifts are the reference experiments outside their limits that no person knows of yet.
 	Drifts []campaign.Drift
+	// Unmeasured are the references that lie outside the space as it is now, in words.
+	Unmeasured []string
 	// Valueless are the measured experiments that lack a requested value; nil where all are
 	// complete.
 	Valueless *campaign.Valueless
@@ -165,6 +168,11 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 		c.ask(&s.Questions[i])
 	}
 	c.Drifts = slices.DeleteFunc(s.Drifts(), func(d campaign.Drift) bool { return d.Known })
+	for name, r := range def.References() {
+		if why := core.Space().Contains(r.Composition); why != nil && !s.Status.Ended() {
+			c.Unmeasured = append(c.Unmeasured, fmt.Sprintf("the reference experiment %s is not measured: %v; amend its composition", name, why))
+		}
+	}
 	if !s.Status.Ended() {
 		c.Short = engine.Short(core.At(engine.World{}))
 	}

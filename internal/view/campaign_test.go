@@ -356,6 +356,12 @@ func TestStatusOfReferences(t *testing.T) {
 	if strings.Contains(text, "measured:") || st.Done != 0 {
 		t.Errorf("it is taken for a result:\n%s", text)
 	}
+	from := 0.9
+	barred := &events.RegionExcluded{Exclusion: "n1", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: &from}}}}
+	st, _ = status(t, fold(t, append(slices.Clone(all), barred)...), "")
+	if got := st.NeedsPerson(how, true); len(got) != 2 || !strings.HasPrefix(got[1], "the reference experiment standard is not measured: ") {
+		t.Errorf("of one in an excluded region it is said %q", got)
+	}
 	st, _ = status(t, fold(t, append(all, &events.NoteAdded{Text: "a new lamp", About: "e1"})...), "")
 	if got := st.NeedsPerson(how, true); len(got) > 0 {
 		t.Errorf("after a word a person is needed for %q", got)

@@ -172,7 +172,7 @@ func doubtful(state *campaign.State) (in []campaign.Experiment) {
 // asked for.
 func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
-		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
+		return y.Status.Open() && !y.Reference() && maps.Equal(x.Parameters, y.Parameters)
 	})
 }
 
@@ -228,14 +228,14 @@ func (c *Campaign) Unsafe() (needs []string) {
 	return needs
 }
 
-// drifted says which reference experiments are outside their limits.
+// drifted says which reference experiments are outside their limits, and which are not measured.
 func (c *Campaign) drifted(how How) (needs []string) {
 	for _, d := range c.Drifts {
 		note := problem.Remedy{Action: problem.Note, Subject: d.Experiment}
 		needs = append(needs, fmt.Sprintf("%s: the instrument may have drifted; look at it, and write what you found with `%s`",
 			c.DriftText(d), how(note)))
 	}
-	return needs
+	return append(needs, c.Unmeasured...)
 }
 
 // DriftText says that a reference experiment is outside its limits.

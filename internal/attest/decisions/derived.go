@@ -48,8 +48,9 @@ func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 			a.mismatch(p.Experiment, "its actor is %q, and its origin is %q", a.event.Actor, p.Origin)
 		}
 		now := a.now
-		if p.Origin == events.OriginReference {
-			now = a.event.Time // it may be due by the time since the last one
+		if record, ok := a.next(now).(engine.Record); p.Origin == events.OriginReference &&
+			(!ok || a.compare(record.Payloads[0], p, true) != "") {
+			now = a.event.Time // it is due by the time since the last one
 		}
 		checkRecord(a, p.Experiment, p, now)
 	case *events.QuestionAsked:

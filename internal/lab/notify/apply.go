@@ -285,6 +285,9 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 func (p *Planner) doubts(s *stream, e events.Event) {
 	repeated := make(map[string]bool)
 	for experiment := range s.Open {
+		if s.References[experiment] {
+			continue
+		}
 		repeated[s.Points[experiment]] = true
 	}
 	for _, m := range p.state.Matters {

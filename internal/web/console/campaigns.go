@@ -521,6 +521,9 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		text := s.DriftText(d) + ": the instrument may have drifted. Look at it, and write a note on " + d.Experiment + "."
 		needs = append(needs, need{Text: text, Link: base + "#note", Button: "Write a note", Alarm: true})
 	}
+	for _, text := range s.Unmeasured {
+		needs = append(needs, need{Text: view.Sentence(text), Link: base + "/definition", Button: "Change the campaign file"})
+	}
 	if s.Status.Ended() {
 		return needs
 	}
