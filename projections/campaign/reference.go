@@ -102,8 +102,8 @@ func (p *ControlPoint) Out() bool {
 }
 
 // Controls are the control charts of the reference experiments as they are defined now: in the order
-// of their names, and for each in that of the quantities. What was made elsewhere than asked for is on
-// none. A chart is empty before its first value.
+// of their names, and for each in that of the quantities. What was made elsewhere than asked for, or left
+// out, is on none. A chart is empty before its first value.
 func (s *State) Controls() (all []Control) {
 	for name, r := range s.Definition.References() {
 		for _, quantity := range s.Definition.DeclaredNames() {
@@ -111,7 +111,7 @@ func (s *State) Controls() (all []Control) {
 			var values []float64
 			for x := range s.measuring(r.Composition) {
 				value, ok := s.Quantity(x, quantity)
-				if ok && x.Status == Measured && !x.Elsewhere {
+				if ok && x.Status == Measured && !x.Elsewhere && !slices.Contains(x.Without, quantity) {
 					c.Points = append(c.Points, ControlPoint{Experiment: x.ID, At: x.EndedAt, Value: value.Value})
 					values = append(values, value.Value)
 				}

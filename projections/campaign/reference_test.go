@@ -62,13 +62,14 @@ func TestControls(t *testing.T) {
 	add(events.OriginInitial, standard, 100, 100)
 	add(events.OriginReference, standard, 100, 100).Elsewhere = true
 	add(events.OriginReference, standard, 100, 100).Status = campaign.Failed
+	add(events.OriginReference, standard, 100, 1).Without = []string{"y"}
 	add(events.OriginReference, standard, 20, 1.5)
 	charts := s.Controls()
-	if len(charts) != 2 || charts[0].Quantity != "y" || charts[1].Quantity != "z" || len(charts[0].Points) != 9 {
+	if len(charts) != 2 || charts[0].Quantity != "y" || charts[1].Quantity != "z" || len(charts[0].Points) != 9 || len(charts[1].Points) != 10 {
 		t.Fatalf("the charts are %+v", charts)
 	}
-	y, z := charts[0].Points[8], charts[1].Points[8]
-	if y.Experiment != "e13" || !y.Out() || z.Out() || z.Limits.Upper != 1.5 || charts[0].Points[7].Limits != nil || charts[1].Points[0].Limits == nil {
+	y, z := charts[0].Points[8], charts[1].Points[9]
+	if y.Experiment != "e14" || !y.Out() || z.Out() || z.Limits.Upper != 1.5 || charts[0].Points[7].Limits != nil || charts[1].Points[0].Limits == nil {
 		t.Errorf("the last values are %+v and %+v", y, z)
 	}
 
@@ -76,23 +77,23 @@ func TestControls(t *testing.T) {
 	known := func() bool {
 		t.Helper()
 		drifts := s.Drifts()
-		if len(drifts) != 1 || drifts[0].Experiment != "e13" || drifts[0].Quantity != "y" {
+		if len(drifts) != 1 || drifts[0].Experiment != "e14" || drifts[0].Quantity != "y" {
 			t.Fatalf("drifts: %+v", drifts)
 		}
 		return drifts[0].Known
 	}
 	note := func(about string, hour int) { s.Notes = []campaign.Note{{About: about, Time: at(hour)}} }
 	got := []bool{known()}
-	note("e12", 14)
+	note("e13", 15)
 	got = append(got, known())
-	note("e13", 12) // while it was under way
+	note("e14", 13) // while it was under way
 	got = append(got, known())
-	note("e13", 14)
+	note("e14", 15)
 	got = append(got, known())
 	s.Notes = nil
-	s.ResumedOn = at(12)
+	s.ResumedOn = at(13)
 	got = append(got, known())
-	s.ResumedOn = at(14)
+	s.ResumedOn = at(15)
 	got = append(got, known())
 	if want := []bool{false, false, false, true, false, true}; !slices.Equal(got, want) {
 		t.Errorf("known: %v, want %v", got, want)
