@@ -19,6 +19,9 @@ func TestReferenceIsLeftOut(t *testing.T) {
 	m := result(1, 5)
 	fixed := definition.Quantity{Name: "y", Value: 6}
 	f.must(asked, &events.ExperimentMeasured{Experiment: "e1", Instrument: "i", Requested: asked.Parameters, Measurement: m})
+	if x := f.State().Experiment("e1"); !x.Excluded {
+		t.Errorf("it counts: %+v", *x)
+	}
 	source := f.State().Experiment("e1").Source
 	f.must(&events.MeasurementCorrected{Experiment: "e1", Corrects: source, New: &fixed, Reason: "a slip"})
 	x := f.State().Experiment("e1")

@@ -12,11 +12,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/adapters/instruments/manual"
 	"github.com/campaignd/campaignd/adapters/instruments/simulated"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/events/memlog"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/drive"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/study/studytest"
@@ -261,6 +263,32 @@ func TestReferenceWithoutAResult(t *testing.T) {
 		t.Errorf("the experiments are %s, want %s", got, want)
 	}
 	audited(t, log, s.Name)
+}
+
+// Law: an audit of a campaign by hand finds nothing where a reference became due while nothing happened.
+func TestReferenceByHand(t *testing.T) {
+	log, now := memlog.New(), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	def := referencing(3, map[string]definition.ReferenceExperiment{"standard": reference(0.5, 0, 5*time.Hour)}, func(def *definition.Campaign) {
+		def.Parallel = 3
+		def.Instrument = definition.Instrument{Driver: manual.Choose(manual.Settings{})}
+	})
+	must.Do(t, engine.Define(t.Context(), log, events.CampaignDefined{Definition: def}, "person:ada", now, ""))
+	suggest := func(hour int) string {
+		t.Helper()
+		r := &drive.Runner{Registry: builtin.Registry(), Log: log, Campaign: def.Name, Now: func() time.Time {
+			return now.Add(time.Duration(hour) * time.Hour)
+		}}
+		must.Get(r.Suggest(t.Context()))(t)
+		return origins(stateOf(t, log, def.Name))
+	}
+	suggest(0)
+	core := must.Get(engine.Load(t.Context(), builtin.Registry(), log, def.Name))(t)
+	tell := engine.Request{Actor: "person:ada", Tell: &engine.Tell{Experiment: "e1", Value: new(3.0)}}
+	must.Get(engine.Submit(t.Context(), log, core, tell, now.Add(time.Hour)))(t)
+	if before, after := suggest(4), suggest(5); before != "r.." || after != "r..r" {
+		t.Errorf("the experiments are %s, and then %s", before, after)
+	}
+	audited(t, log, def.Name)
 }
 
 // Law: a person corrects the value of a reference, or takes it off its chart as a failure; into the models it
