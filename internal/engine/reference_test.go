@@ -7,6 +7,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/engine/shown"
 	"github.com/campaignd/campaignd/internal/files/builtin"
 	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/tests/must"
@@ -80,6 +81,33 @@ func TestReferenceDueByTime(t *testing.T) {
 	p, _ := requests(t, core, 5)
 	if p == nil || p.Origin != events.OriginReference || p.Replicate != 2 || p.Experiment != "e3" {
 		t.Errorf("when it is due, %+v is requested", p)
+	}
+}
+
+// Law: a reference is shown to no program that chooses, and is no run of its composition for others; where
+// people exclude its composition it is not measured.
+func TestReferenceIsNoRun(t *testing.T) {
+	core, fold := referencing(t, "parallel: 3\nreference_experiments: {standard: {composition: {salt: 0.5}, every: 1}}\n")
+	p, _ := requests(t, core, 0)
+	fold(0, p)
+	if v := shown.Of(core.State()); len(v.UnderWay) > 0 {
+		t.Errorf("under way: %+v", v.UnderWay)
+	}
+	fold(1, measuredAt("e1", 0.5, 3))
+	if v := shown.Of(core.State()); len(v.Experiments) > 0 {
+		t.Errorf("shown: %+v", v.Experiments)
+	}
+	if n := engine.RunsOf(core.At(engine.World{}), p.Parameters); n != 0 {
+		t.Errorf("%d runs", n)
+	}
+	from := 0.4
+	fold(1, &events.RegionExcluded{Exclusion: "n1", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: &from}}}})
+	for range 2 {
+		p, _ = requests(t, core, 1)
+		if p == nil || p.Origin != events.OriginInitial {
+			t.Fatalf("requested: %+v", p)
+		}
+		fold(1, p)
 	}
 }
 

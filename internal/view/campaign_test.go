@@ -356,6 +356,10 @@ func TestStatusOfReferences(t *testing.T) {
 	if strings.Contains(text, "measured:") || st.Done != 0 {
 		t.Errorf("it is taken for a result:\n%s", text)
 	}
+	core := fold(t, all...)
+	if c := view.CourseOf(core.State(), core.Space(), view.NewTimeline(core.Registry().Methods)); len(c.Experiments) > 0 {
+		t.Errorf("it is in the course: %+v", c.Experiments)
+	}
 	from := 0.9
 	barred := &events.RegionExcluded{Exclusion: "n1", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: &from}}}}
 	st, _ = status(t, fold(t, append(slices.Clone(all), barred)...), "")
