@@ -152,6 +152,8 @@ func (p CampaignAmended) SchemaVersion() int { return versionOf(&p.Definition) }
 // versionOf is the version of a payload with a definition.
 func versionOf(def *definition.Campaign) int {
 	switch {
+	case len(def.ReferenceExperiments) > 0:
+		return 5
 	case len(def.Procedure) > 0:
 		return 4
 	case len(def.Stocks) > 0:

@@ -16,6 +16,8 @@ const (
 	OriginPolicy  Origin = "policy"  // a decision
 	OriginPerson  Origin = "person"  // suggest and tell: a person ran it on their own
 	OriginImport  Origin = "import"  // measured elsewhere, before or during the campaign
+	// A reference experiment, to see a drift of the instrument: outside of the budget and of models.
+	OriginReference Origin = "reference"
 )
 
 // ExperimentRequested says that an experiment shall be run. It is the intent:
@@ -303,6 +305,9 @@ const (
 	// It equals the one before of another composition, bit for bit: it counts,
 	// and a person should look whether it is a value of its own.
 	VerdictSame Verdict = "same"
+	// It is a reference experiment, and outside the limits of its control chart: the
+	// instrument may have drifted.
+	VerdictDrift Verdict = "drift"
 )
 
 // MeasurementsJudged says what was expected of measurements, each from those of

@@ -206,8 +206,8 @@ func typeOf(payload Payload) reflect.Type {
 // an earlier program would dispatch without drawing from them. Definitions with a
 // procedure are of version 4: an earlier program would find no instrument.
 var campaigns = NewVocabulary(
-	RowOf[CampaignDefined](KindCampaignDefined, 4),
-	RowOf[CampaignAmended](KindCampaignAmended, 4),
+	RowOf[CampaignDefined](KindCampaignDefined, 5),
+	RowOf[CampaignAmended](KindCampaignAmended, 5),
 	RowOf[CampaignPaused](KindCampaignPaused, 1),
 	RowOf[CampaignResumed](KindCampaignResumed, 1),
 	RowOf[CampaignStopped](KindCampaignStopped, 1),

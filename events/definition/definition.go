@@ -44,6 +44,10 @@ type Campaign struct {
 	ConstraintsOnOutcomes []OutcomeConstraint `json:"constraints_on_outcomes,omitempty" jsonschema:"maxItems=16"`
 	// Reference that constraints on outcomes compare with.
 	Reference Reference `json:"reference,omitzero"`
+	// ReferenceExperiments are measured again and again, by name, so that a drift of the instrument
+	// shows: outside of the budget and of all models. Other than Reference, they are compared with
+	// themselves alone.
+	ReferenceExperiments map[string]ReferenceExperiment `json:"reference_experiments,omitempty" jsonschema:"maxProperties=16"`
 	// Model of the objective.
 	Model Model `json:"model,omitzero"`
 	// Initial design, before the policy takes over.

@@ -1,5 +1,10 @@
 package definition
 
+import (
+	"maps"
+	"slices"
+)
+
 // Missing names the settings that an event's definition must have and this one
 // lacks, as paths such as "initial/experiments". In an event every default is
 // written out, and what reads a definition relies on it: one that lacks a
@@ -33,6 +38,13 @@ func (d *Campaign) Missing() []string {
 		return m
 	}
 	m.unless(d.Budget.Experiments > 0, "budget/experiments")
+	for name, r := range d.References() {
+		m.unless(r.Composition != nil, "reference_experiments/"+name+"/composition")
+		m.unless(r.Every > 0 || r.Within > 0, "reference_experiments/"+name+"/every")
+		for _, quantity := range slices.Sorted(maps.Keys(r.Limits)) {
+			m.unless(r.Limits[quantity].Tolerance > 0, "reference_experiments/"+name+"/limits/"+quantity+"/tolerance")
+		}
+	}
 	m.unless(!d.Instrument.Driver.IsZero() || len(d.Procedure) > 0, "instrument")
 	m.unless(d.Outliers.Action != "", "outliers/action")
 	m.unless(d.Model.Feasibility != nil, "model/feasibility")

@@ -62,6 +62,17 @@ func TestMissing(t *testing.T) {
 		{both, func(d *definition.Campaign) { d.Experts = nil }, ""},
 		{both, func(d *definition.Campaign) { d.Experts = append(d.Experts, definition.Expert{}) }, "experts/name"},
 		{both, func(d *definition.Campaign) { d.Stop.Window = 1 }, "stop/improvement"},
+		{measuring, func(d *definition.Campaign) {
+			d.ReferenceExperiments = map[string]definition.ReferenceExperiment{"a": {Every: 1}}
+		}, "reference_experiments/a/composition"},
+		{measuring, func(d *definition.Campaign) {
+			d.ReferenceExperiments = map[string]definition.ReferenceExperiment{"a": {Composition: definition.Point{}}}
+		}, "reference_experiments/a/every"},
+		{measuring, func(d *definition.Campaign) {
+			d.ReferenceExperiments = map[string]definition.ReferenceExperiment{"a": {
+				Composition: definition.Point{}, Within: 1, Limits: map[string]definition.ControlLimits{"y": {Target: 1}},
+			}}
+		}, "reference_experiments/a/limits/y/tolerance"},
 		{both, func(d *definition.Campaign) { d.Stop.Window, d.Stop.Improvement = 1, new(float64) }, ""},
 		{both, func(d *definition.Campaign) { d.Stop.Hypervolume.Window = 1 }, "stop/hypervolume/improvement"},
 

@@ -218,12 +218,13 @@ func (c *Core) refresh() error {
 // only when observations or fits have changed. The slices of beliefs and
 // preferences follow the definition's list of experts.
 func (c *Core) View(ctx context.Context) (policies.View, error) {
-	view := policies.View{Campaign: c.State(), Space: c.space}
+	searched := c.State().Searched()
+	view := policies.View{Campaign: searched, Space: c.space}
 	var err error
 	if view.Models, err = c.quantities.Models(ctx); err != nil {
 		return policies.View{}, err
 	}
-	view.Feasibility, view.FeasibilityError = feasibility.New(ctx, c.State(), c.space)
+	view.Feasibility, view.FeasibilityError = feasibility.New(ctx, searched, c.space)
 	for _, expert := range c.State().Definition.Experts {
 		model, err := c.belief.Model(expert.Name, view.Objective())
 		view.Beliefs, view.BeliefErrors = append(view.Beliefs, model), append(view.BeliefErrors, err)

@@ -83,6 +83,10 @@ func (r *Correct) of(c Now, x *campaign.Experiment) ([]events.Payload, error) {
 		return []events.Payload{&events.ExperimentCancelled{Experiment: x.ID, Reason: r.Reason}}, nil
 	case x.Status.Open():
 		return nil, tooEarly(c.State, x)
+	case x.Reference() && (r.Outcome == "" || r.Outcome == x.Status.Outcome()) && !r.changesMeasurement():
+		return nil, conflict(x.ID, "%s is a reference experiment, and in no model: it can be neither included nor excluded", x.ID).With(
+			problem.Remedy{Text: "give the right value, or say how it really ended", Action: problem.Complete,
+				Ways: []string{problem.WayValue, string(events.ResolvedFailed)}})
 	}
 	was, outcome := x.Status.Outcome(), r.Outcome
 	if outcome == "" {

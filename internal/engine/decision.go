@@ -125,7 +125,7 @@ func lastUnderWay(c Now) (bool, error) {
 	once := len(c.Definition.Candidates) > 0
 	taken := make(map[string]bool)
 	for x := range among(c.State) {
-		if !x.Status.Open() && !c.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
+		if x.Reference() || !x.Status.Open() && !c.AwaitsSought(x) && (!once || x.Status.CalledOff()) {
 			continue
 		}
 		key, err := c.space.Key(x.Parameters)

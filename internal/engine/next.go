@@ -229,6 +229,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		nextWatch,
 		nextRecovered,
 		nextProcedure,
+		nextDrift,
 		nextEnd,
 		nextArrival,
 		nextCollect,
@@ -240,6 +241,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		nextDispatch,
 		nextPause,
 		nextStock,
+		nextReference,
 		nextOutlier,
 		nextInitial,
 		nextReplicate,
@@ -651,6 +653,7 @@ func Deadline(c Now) time.Time {
 	if !c.Status.Ended() {
 		add(awaitedUntil(c))
 	}
+	add(referenceDue(c))
 	if until := restsUntil(c); until.After(c.Now) && firstWith(c.State, campaign.Requested) != nil {
 		add(until)
 	}

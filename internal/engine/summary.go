@@ -208,7 +208,7 @@ func Helps(ctx context.Context, c Now) ([]policies.Help, error) {
 		return nil, context.Cause(ctx)
 	}
 	models, err := c.quantities.Models(ctx)
-	view := policies.View{Campaign: c.State, Space: c.space, Models: models}
+	view := policies.View{Campaign: c.Searched(), Space: c.space, Models: models}
 	if err != nil || view.ObjectiveError() != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func noModel(c Now) string {
 // absence.
 func (r *Reading) byModel(ctx context.Context, bests *Bests) error {
 	c := r.core
-	view := policies.View{Campaign: c.State(), Space: c.space}
+	view := policies.View{Campaign: c.State().Searched(), Space: c.space}
 	var err error
 	if view.Models, err = c.quantities.Models(ctx); err != nil {
 		return err

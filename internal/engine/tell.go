@@ -341,14 +341,14 @@ func MeasuredAs(c Now, x *campaign.Experiment) (ids []string) {
 	return ids
 }
 
-// runsOf are the experiments of a composition that were not called off.
+// runsOf are the experiments of a composition that were not called off, without references.
 func runsOf(c Now, point definition.Point) (runs []*campaign.Experiment) {
 	same, err := c.space.Like(point)
 	if err != nil {
 		return nil
 	}
 	for x := range among(c.State) {
-		if x.Status.CalledOff() {
+		if x.Status.CalledOff() || x.Reference() {
 			continue
 		}
 		if same, err := same(x.Parameters); err == nil && same {

@@ -49,7 +49,7 @@ func whetherFound(core *engine.Core, best *instruments.Foregone) string {
 	measured := 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Measurement == nil {
+		if x.Measurement == nil || x.Reference() {
 			continue
 		}
 		if x.Command.Identity != "" && x.Command.Identity != best.Identity {

@@ -26,8 +26,8 @@ func TestBacktest(t *testing.T) {
 	}
 	write("x,y\n1,5\n2,9\n3,7\n")
 	for goal, want := range map[string][2]string{
-		"maximize": {"has 9.000 V (x 2): not found in 1 measurement", "has 9.000 V (x 2): found in e2, the measurement 2"},
-		"minimize": {"has 5.000 V (x 1): found in e1, the measurement 1", "has 5.000 V (x 1): found in e1, the measurement 1"},
+		"maximize": {"has 9.000 V (x 2): not found in 1 measurement", "has 9.000 V (x 2): found in e3, the measurement 2"},
+		"minimize": {"has 5.000 V (x 1): found in e2, the measurement 1", "has 5.000 V (x 1): found in e2, the measurement 1"},
 	} {
 		file := must.Get(campaignfile.Parse(builtin.Registry(), "rows.yaml", []byte(fmt.Sprintf(`
 name: rows
@@ -42,17 +42,20 @@ instrument: {table: rows.csv}
 			def.Candidates = append(def.Candidates, at(x))
 		}
 		all := []events.Payload{&events.CampaignDefined{Definition: def, Source: file.Source}}
+		origin := events.OriginReference
 		measure := func(n int, x, y float64) {
 			id := events.ExperimentID(n)
 			all = append(all,
-				&events.ExperimentRequested{Experiment: id, Parameters: at(x), Origin: events.OriginInitial, Replicate: 1},
+				&events.ExperimentRequested{Experiment: id, Parameters: at(x), Origin: origin, Replicate: 1},
 				&events.ExperimentDispatched{Experiment: id, Command: "c" + id, Instrument: "table/rows.csv"},
 				&events.ExperimentMeasured{Experiment: id, Command: "c" + id, Instrument: "table/rows.csv", Requested: at(x),
 					Measurement: events.Measurement{
 						Actual: at(x), Objective: definition.Quantity{Name: "y", Value: y, Unit: "V"},
 					}})
 		}
-		measure(1, 1, 5)
+		measure(1, 2, 9) // a reference finds nothing
+		origin = events.OriginInitial
+		measure(2, 1, 5)
 		said := func(folder string) string {
 			core := fold(t, all...)
 			return view.Backtest(core, core.Registry().Foregone(core.State().Definition, folder))
@@ -60,7 +63,7 @@ instrument: {table: rows.csv}
 		if got := said(folder); !strings.HasPrefix(got, view.BacktestMeaning) || !strings.HasSuffix(got, want[0]) {
 			t.Errorf("%s: %s, want %s", goal, got, want[0])
 		}
-		measure(2, 2, 9)
+		measure(3, 2, 9)
 		if got := said(folder); !strings.HasSuffix(got, want[1]) {
 			t.Errorf("%s: %s, want %s", goal, got, want[1])
 		}

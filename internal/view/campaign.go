@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -81,6 +82,10 @@ type Campaign struct {
 	// of them; nil where they suffice.
 	Stocks []campaign.Stock
 	Short  *engine.Shortage
+	// Drifts are the reference experiments outside their limits that no person knows of yet.
+	Drifts []campaign.Drift
+	// Unmeasured are the references that lie outside the space as it is now, in words.
+	Unmeasured []string
 	// Valueless are the measured experiments that lack a requested value; nil where all are
 	// complete.
 	Valueless *campaign.Valueless
@@ -162,6 +167,12 @@ func Standing(core *engine.Core, waitingFor string) Campaign {
 	for i := range s.Questions {
 		c.ask(&s.Questions[i])
 	}
+	c.Drifts = slices.DeleteFunc(s.Drifts(), func(d campaign.Drift) bool { return d.Known })
+	for name, r := range def.References() {
+		if why := core.Space().Contains(r.Composition); why != nil && !s.Status.Ended() {
+			c.Unmeasured = append(c.Unmeasured, fmt.Sprintf("the reference experiment %s is not measured: %v; amend its composition", name, why))
+		}
+	}
 	if !s.Status.Ended() {
 		c.Short = engine.Short(core.At(engine.World{}))
 	}
@@ -183,8 +194,7 @@ func (c *Campaign) Starved() bool {
 	})
 }
 
-// count counts an experiment. Imported experiments and those that were called off cost the budget
-// nothing. An experiment with an unknown fate is open: its place in the budget stays taken until a
+// count counts an experiment. Some cost the budget nothing: see [campaign.Experiment.Counted]. An experiment with an unknown fate is open: its place in the budget stays taken until a
 // person has settled it.
 func (c *Campaign) count(x *campaign.Experiment) {
 	if x.Status.Open() {
@@ -201,7 +211,7 @@ func (c *Campaign) count(x *campaign.Experiment) {
 		c.Real++
 	}
 	switch {
-	case x.Origin == events.OriginImport || x.Status.CalledOff():
+	case !x.Counted():
 	case x.Status.Open():
 		c.Open++
 	default:

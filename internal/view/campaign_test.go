@@ -335,6 +335,43 @@ func TestStatusSaysWhatNeedsAPerson(t *testing.T) {
 	}
 }
 
+// Law: a reference experiment outside its limits needs a person, until a word on it was said.
+func TestStatusOfReferences(t *testing.T) {
+	def := byHand()
+	def.Definition.ReferenceExperiments = map[string]definition.ReferenceExperiment{"standard": {
+		Composition: salt(1), Every: 5, Limits: map[string]definition.ControlLimits{"conductivity": {Target: 10, Tolerance: 1}},
+	}}
+	all := []events.Payload{
+		def, &events.ExperimentRequested{Experiment: "e1", Parameters: salt(1), Origin: events.OriginReference, Replicate: 1},
+		&events.ExperimentMeasured{Experiment: "e1", Instrument: "person", Requested: salt(1), Measurement: events.Measurement{
+			Actual: salt(1), Objective: definition.Quantity{Name: "conductivity", Value: 12, Unit: "mS/cm"},
+		}},
+	}
+	st, text := status(t, fold(t, all...), "")
+	want := []string{"e1, a reference experiment (standard), is 12.00 mS/cm, outside the limits of its control chart (9.000 to 11.00): " +
+		"the instrument may have drifted; look at it, and write what you found with `note e1`"}
+	if got := st.NeedsPerson(how, true); !slices.Equal(got, want) {
+		t.Errorf("a person is needed for %q", got)
+	}
+	if strings.Contains(text, "measured:") || st.Done != 0 {
+		t.Errorf("it is taken for a result:\n%s", text)
+	}
+	core := fold(t, all...)
+	if c := view.CourseOf(core.State(), core.Space(), view.NewTimeline(core.Registry().Methods)); len(c.Experiments) > 0 {
+		t.Errorf("it is in the course: %+v", c.Experiments)
+	}
+	from := 0.9
+	barred := &events.RegionExcluded{Exclusion: "n1", Region: definition.Region{Where: map[string]definition.RegionSide{"salt": {Min: &from}}}}
+	st, _ = status(t, fold(t, append(slices.Clone(all), barred)...), "")
+	if got := st.NeedsPerson(how, true); len(got) != 2 || !strings.HasPrefix(got[1], "the reference experiment standard is not measured: ") {
+		t.Errorf("of one in an excluded region it is said %q", got)
+	}
+	st, _ = status(t, fold(t, append(all, &events.NoteAdded{Text: "a new lamp", About: "e1"})...), "")
+	if got := st.NeedsPerson(how, true); len(got) > 0 {
+		t.Errorf("after a word a person is needed for %q", got)
+	}
+}
+
 // Law: what is left of each stock is in the status, and a stock that does not suffice comes before all
 // else that a person must see to.
 func TestStatusOfStocks(t *testing.T) {

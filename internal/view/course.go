@@ -98,7 +98,9 @@ func CourseOf(s *campaign.State, sp *space.Space, log *Timeline) *Course {
 		c.Parameters = append(c.Parameters, out)
 	}
 	for i := range s.Experiments {
-		c.Experiments = append(c.Experiments, c.experiment(s, &s.Experiments[i], log))
+		if x := &s.Experiments[i]; !x.Reference() {
+			c.Experiments = append(c.Experiments, c.experiment(s, x, log))
+		}
 	}
 	c.follow()
 	return c

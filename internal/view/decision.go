@@ -59,9 +59,10 @@ type Decision struct {
 func DecisionBehind(state *campaign.State, id string) (decision, why string) {
 	if x := state.Experiment(id); x != nil {
 		return x.Decision, map[events.Origin]string{
-			events.OriginInitial: "it belongs to the initial design",
-			events.OriginPerson:  "a person chose it",
-			events.OriginImport:  "it was measured elsewhere, and brought to the campaign",
+			events.OriginInitial:   "it belongs to the initial design",
+			events.OriginPerson:    "a person chose it",
+			events.OriginImport:    "it was measured elsewhere, and brought to the campaign",
+			events.OriginReference: "it is a reference experiment",
 		}[x.Origin]
 	}
 	if q := state.Question(id); q != nil {

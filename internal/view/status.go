@@ -10,6 +10,7 @@ import (
 	"github.com/campaignd/campaignd/adapters/instruments"
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/ground/format"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/view/diagnose"
 	"github.com/campaignd/campaignd/projections/campaign"
@@ -171,7 +172,7 @@ func doubtful(state *campaign.State) (in []campaign.Experiment) {
 // asked for.
 func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 	return slices.ContainsFunc(state.Experiments, func(y campaign.Experiment) bool {
-		return y.Status.Open() && maps.Equal(x.Parameters, y.Parameters)
+		return y.Status.Open() && !y.Reference() && maps.Equal(x.Parameters, y.Parameters)
 	})
 }
 
@@ -185,6 +186,7 @@ func beingRepeated(state *campaign.State, x *campaign.Experiment) bool {
 func (c *Campaign) NeedsPerson(how How, driven bool) []string {
 	needs := append([]string{}, c.Unsafe()...)
 	needs = append(append(needs, c.actsNeed(how)...), c.short(how)...)
+	needs = append(needs, c.drifted(how)...)
 	needs = append(needs, c.calledOff(how, driven)...)
 	needs = append(needs, c.contradicted(how)...)
 	// One failure of an instrument often leaves several experiments unknown:
@@ -224,6 +226,22 @@ func (c *Campaign) Unsafe() (needs []string) {
 		needs = append(needs, d.Instrument+" is ordered to its safe state, and has not said that it is there: see to it by hand")
 	}
 	return needs
+}
+
+// drifted says which reference experiments are outside their limits, and which are not measured.
+func (c *Campaign) drifted(how How) (needs []string) {
+	for _, d := range c.Drifts {
+		note := problem.Remedy{Action: problem.Note, Subject: d.Experiment}
+		needs = append(needs, fmt.Sprintf("%s: the instrument may have drifted; look at it, and write what you found with `%s`",
+			c.DriftText(d), how(note)))
+	}
+	return append(needs, c.Unmeasured...)
+}
+
+// DriftText says that a reference experiment is outside its limits.
+func (c *Campaign) DriftText(d campaign.Drift) string {
+	return fmt.Sprintf("%s, a reference experiment (%s), is %s, outside the limits of its control chart (%s to %s)", d.Experiment,
+		d.Name(c.Definition), format.Quantity(d.Value, d.Unit), format.Short(d.Limits.Lower), format.Short(d.Limits.Upper))
 }
 
 // short says for which stock the next experiment waits, and how it is refilled.

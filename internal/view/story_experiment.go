@@ -251,6 +251,8 @@ func measurementsJudged(_ events.Event, p *events.MeasurementsJudged) Entry {
 // Some verdicts have a reason that is a sentence and needs nothing before it.
 func measurementFlagged(_ events.Event, p *events.MeasurementFlagged) Entry {
 	switch p.Verdict {
+	case events.VerdictDrift:
+		return Entry{Text: p.Experiment + " is outside the limits of its control chart", Reason: p.Reason}
 	case events.VerdictElsewhere, events.VerdictSame:
 		return Entry{Text: p.Experiment, Reason: p.Reason}
 	case events.VerdictKept:

@@ -100,6 +100,9 @@ func suggestedExperiment(
 		Already:   engine.MeasuredAs(core.At(engine.World{}), &x),
 		Decision:  x.Decision,
 	}
+	if x.Reference() {
+		s.Reason = "It is a reference experiment: its value goes to the control chart."
+	}
 	if x.Decision == "" {
 		return s, nil
 	}

@@ -98,7 +98,7 @@ func remeasure(s *State, x *Experiment, e events.Event, p *events.MeasurementCor
 	}
 	x.Measurement = &corrected
 	x.Source = e.ID
-	x.Excluded = p.Excluded
+	x.Excluded = p.Excluded || x.Reference()
 	x.Flag = nil // a person's word is the last
 }
 
@@ -147,7 +147,7 @@ func correct(s *State, x *Experiment, e events.Event, p *events.ExperimentCorrec
 		x.Measurement, x.Cause = nil, p.Reason
 	}
 	x.Status = status
-	x.Excluded = p.Excluded
+	x.Excluded = p.Excluded || x.Reference()
 	x.Source = e.ID
 	x.Flag = nil
 	x.Elsewhere = false

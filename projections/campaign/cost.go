@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/computed"
 )
 
@@ -46,7 +45,7 @@ func (s *State) Cost() *Cost {
 	unknown := 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !x.counted() {
+		if !x.Counted() {
 			continue
 		}
 		cost, ok := computed.Cost(def, x.Parameters, x.Measurement)
@@ -72,11 +71,6 @@ func (s *State) Left() int {
 		return min(left, 0)
 	}
 	return left
-}
-
-// counted reports whether the experiment counts against the budget.
-func (x *Experiment) counted() bool {
-	return x.Origin != events.OriginImport && !x.Status.CalledOff()
 }
 
 // Way is how many experiments were made in a way, and what they cost.
@@ -108,7 +102,7 @@ func (s *State) Ways() (ways []Way) {
 	ways = append(ways, Way{Name: target, Target: true})
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if !x.counted() {
+		if !x.Counted() {
 			continue
 		}
 		way := len(ways) - 1

@@ -91,7 +91,7 @@ type Experiment struct {
 	// Source is the ID of the event with the outcome, empty before it.
 	Source string
 	// Excluded takes the outcome out of the models: a measurement out of that of the objective, a
-	// failure out of the feasibility model.
+	// failure out of the feasibility model. That of a reference experiment always is.
 	Excluded bool
 	// Without are the quantities of the measurement that are left out of the
 	// models, where the others count; see [Experiment.Counts].
@@ -302,13 +302,13 @@ func (s *State) Question(id string) *Question {
 }
 
 // Spent counts the experiments that count against the budget: all but imported,
-// cancelled and deferred ones. It includes those still open. What is open
+// cancelled and deferred ones, and references. It includes those still open. What is open
 // counts, or a campaign with several commands under way could spend more than
 // it has.
 func (s *State) Spent() int {
 	n := 0
 	for i := range s.Experiments {
-		if s.Experiments[i].counted() {
+		if s.Experiments[i].Counted() {
 			n++
 		}
 	}

@@ -228,6 +228,7 @@ func (s *State) request(e events.Event, p *events.ExperimentRequested) (problem 
 	s.Experiments = append(s.Experiments, Experiment{
 		ID: p.Experiment, Status: Requested, Parameters: p.Parameters, Origin: p.Origin,
 		Decision: p.Decision, Turn: turn, Replicate: p.Replicate,
+		Excluded:    p.Origin == events.OriginReference,
 		RequestedAt: e.Time, LastEvent: e.ID, Trace: e.Trace,
 	})
 	return ""

@@ -91,6 +91,9 @@ func (s *Set) Clone(c *campaign.Projection) *Set {
 
 // Apply implements projections.Projection.
 func (s *Set) Apply(e events.Event, payload events.Payload) error {
+	if x := s.campaign.State().Experiment(payload.Subject()); x != nil && x.Reference() {
+		return nil // it is in no model
+	}
 	for _, q := range s.all {
 		if err := q.Apply(e, payload); err != nil {
 			return fmt.Errorf("%s: %w", q.Name(), err)
@@ -147,6 +150,9 @@ func (s *Set) observe(state *campaign.State, payload events.Payload) {
 	switch payload.(type) {
 	case *events.CampaignAmended:
 		for i := range state.Experiments {
+			if state.Experiments[i].Reference() {
+				continue
+			}
 			for _, q := range s.all {
 				q.read(state, &state.Experiments[i], false)
 			}

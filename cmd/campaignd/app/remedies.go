@@ -101,8 +101,6 @@ func (c commands) how(r problem.Remedy) string {
 		return " with " + code("campaignd", "run", "FILE")
 	case problem.Amend:
 		return c.amend(r.Settings)
-	case problem.Note:
-		return " with " + c.command("note", "WHAT", "--about", subjectOr(r.Subject, "EXPERIMENT"))
 	case problem.TakeOver:
 		return " with " + c.command("export") + " and " + code("campaignd", "import", "FILE", "TABLE.csv")
 	case problem.Review:
@@ -144,6 +142,9 @@ func (c commands) words(r problem.Remedy) []string {
 			line = append(line, shellArg(filepath.Dir(c.store)))
 		}
 		return append(line, shellArg(subjectOr(r.Subject, verb.subject)), verb.after)
+	}
+	if r.Action == problem.Note {
+		return c.onStore("note", "WHAT", "--about", subjectOr(r.Subject, "EXPERIMENT"))
 	}
 	words := []string{subjectOr(r.Subject, verb.subject)}
 	switch {

@@ -47,7 +47,12 @@ func checkDerived(a *auditor, ctx context.Context, in *identified) error {
 		if in.author == byPerson {
 			a.mismatch(p.Experiment, "its actor is %q, and its origin is %q", a.event.Actor, p.Origin)
 		}
-		checkRecord(a, p.Experiment, p, a.now)
+		now := a.now
+		if record, ok := a.next(now).(engine.Record); p.Origin == events.OriginReference &&
+			(!ok || a.compare(record.Payloads[0], p, true) != "") {
+			now = a.event.Time // it is due by the time since the last one
+		}
+		checkRecord(a, p.Experiment, p, now)
 	case *events.QuestionAsked:
 		checkRecord(a, p.Question, p, a.now)
 		checkExpiry(a, p)

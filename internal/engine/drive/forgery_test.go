@@ -63,7 +63,10 @@ var forgedLogs = map[string]struct {
 	"calledoff": {calledOff, []events.Kind{
 		events.KindCancellationOrdered, events.KindCancellationAnswered, events.KindInstrumentAnswered,
 	}},
-	"remade":  {remade, []events.Kind{events.KindActEnded, events.KindCancellationOrdered, events.KindCancellationAnswered}},
+	"remade": {remade, []events.Kind{events.KindActEnded, events.KindCancellationOrdered, events.KindCancellationAnswered}},
+	"referenced": {referenced, []events.Kind{
+		events.KindExperimentRequested, events.KindMeasurementFlagged, events.KindCampaignPaused, events.KindNoteAdded,
+	}},
 	"secured": {secured, []events.Kind{events.KindSafetyOrdered, events.KindSafetyAnswered}},
 	"cycled":  {cycled, []events.Kind{events.KindInstrumentSignalled}},
 	"stocked": {stocked, []events.Kind{events.KindStockCounted, events.KindExperimentDispatched}},

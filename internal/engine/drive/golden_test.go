@@ -64,6 +64,7 @@ var goldenCampaigns = map[string]func(*testing.T) []events.Event{
 	"procedure":  procedures,
 	"secured":    secured,
 	"remade":     remade,
+	"referenced": referenced,
 }
 
 // Law: golden logs stay readable. A log of each release that was ever published still

@@ -127,9 +127,11 @@ func Of(s *campaign.State) View {
 	}
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Status.Open() {
+		switch {
+		case x.Reference(): // it says nothing of the composition
+		case x.Status.Open():
 			v.UnderWay = append(v.UnderWay, experiment(s, x))
-		} else {
+		default:
 			v.Experiments = append(v.Experiments, experiment(s, x))
 		}
 	}

@@ -214,7 +214,8 @@ func elementSteps(steps []string) int {
 		return len(steps)
 	}
 	switch steps[0] {
-	case "parameters", "constraints", "experts", "excluded", "instruments", "procedure":
+	case "parameters", "constraints", "experts", "excluded", "instruments", "procedure",
+		"reference_experiments":
 		return 2
 	}
 	return 1
@@ -336,6 +337,7 @@ var timesOfExperts = []string{"answer_within", "meanwhile", "time", "answer_take
 //
 //   - budget, cost, stop, policy and model, with all their settings;
 //   - stocks, and what experiments draw from them; the size of batches;
+//   - reference experiments, from then on;
 //   - the costs of sources;
 //   - further quantities, whose values reported before count; all of a quantity but its name
 //     and unit; the objective, and the constraints on outcomes;
@@ -463,7 +465,7 @@ func pointer(p path) string {
 func refuse(c events.Change, steps []string, follow map[string]bool) string {
 	last := steps[len(steps)-1]
 	switch steps[0] {
-	case "budget", "cost", "stop", "policy", "model", "description", "stocks":
+	case "budget", "cost", "stop", "policy", "model", "description", "stocks", "reference_experiments":
 		return ""
 	case "parameters":
 		return refuseParameter(c, steps)

@@ -111,5 +111,7 @@ var planned = []check{
 		needs: measured("remove the instrument, or choose a policy that measures, such as lcb or cobol")},
 	{applies: func(def *definition.Campaign) bool { return len(def.Stocks) > 0 || drawn(def) },
 		at: at("stocks"), needs: measured("leave them out"), check: (*validator).stocks},
+	{applies: func(def *definition.Campaign) bool { return len(def.ReferenceExperiments) > 0 },
+		at: at("reference_experiments"), needs: measured("leave them out"), check: (*validator).references},
 	{check: (*validator).experts},
 }

@@ -68,6 +68,9 @@ func Explain(ctx context.Context, reg registry.Registry, def definition.Campaign
 		for _, text := range stocksText(&def) {
 			line("uses up", text)
 		}
+		for _, text := range referencesText(&def) {
+			line("reference", text)
+		}
 		if def.Parallel > 1 {
 			line("at once", "up to "+format.Count(def.Parallel, "experiment")+" under way at the same time")
 		}

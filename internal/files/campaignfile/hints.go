@@ -24,6 +24,8 @@ func hintForValue(where path, value any) string {
 				where[3], v)
 		case constraint:
 			return "write " + constraintHint(v)
+		case len(where) == 3 && where[0] == "reference_experiments" && where[2] == "every":
+			return fmt.Sprintf("every counts experiments; a time is written within: %s", v)
 		}
 	case []any:
 		if side {

@@ -91,6 +91,9 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 		}
 	case *events.CampaignResumed:
 		p.close(e, paused, "", "resumed")
+		p.driftOver(s, e, "", "resumed")
+	case *events.NoteAdded:
+		p.close(e, drift, payload.About, "a note on it was written")
 	case *events.CampaignStopped:
 		p.ended(def, e, fmt.Sprintf("%s was stopped by %s", e.Campaign, events.ActorName(e.Actor)),
 			payload.Reason)
@@ -113,6 +116,7 @@ func (p *Planner) Apply(e events.Event, payload events.Payload) {
 		s.Results = nil
 		s.Suspects = nil
 		s.Remade = nil
+		s.References = nil
 		s.Answered = nil
 	}
 	p.doubts(s, e)
@@ -141,6 +145,9 @@ func (s *stream) ready() {
 	if s.Remade == nil {
 		s.Remade = make(map[string]bool)
 	}
+	if s.References == nil {
+		s.References = make(map[string]bool)
+	}
 	if s.Answered == nil {
 		s.Answered = make(map[string]string)
 	}
@@ -160,7 +167,7 @@ func ends(payload events.Payload) bool {
 func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event, payload events.Payload) {
 	measured := func(experiment string, m *events.Measurement) {
 		value, ok := computed.Value(def, m)
-		if !ok {
+		if !ok || s.References[experiment] {
 			return
 		}
 		s.Results[experiment] = result{Value: value.Value, Cheaper: !def.AtTarget(m.Actual), Made: m.Actual,
@@ -176,10 +183,14 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		s.Points[payload.Experiment] = pointKey(payload.Parameters)
 		s.Asked[payload.Experiment] = payload.Parameters
 		s.Open[payload.Experiment] = true
+		if payload.Origin == events.OriginReference {
+			s.References[payload.Experiment] = true
+		}
 	case *events.ExperimentStarted, *events.ActAccepted, *events.InstrumentSignalled:
 		p.close(e, stalled, payload.Subject(), "it is heard of again")
 	case *events.ExperimentMeasured:
 		over(payload.Experiment)
+		p.driftOver(s, e, payload.Experiment, "measured again as "+payload.Experiment)
 		measured(payload.Experiment, &payload.Measurement)
 	case *events.ExperimentFailed:
 		over(payload.Experiment)
@@ -229,6 +240,13 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 	case *events.MeasurementFlagged:
 		delete(s.Suspects, payload.Experiment)
 		switch payload.Verdict {
+		case events.VerdictDrift:
+			p.driftOver(s, e, payload.Experiment, "again in "+payload.Experiment)
+			p.begin(e, &matter{
+				Kind: drift, Subject: payload.Experiment,
+				Heading: fmt.Sprintf("%s of %s is outside the limits of its control chart: %s", payload.Experiment, e.Campaign, payload.Reason),
+				Lines:   []string{"The instrument may have drifted: look at it, and write a note on the experiment."},
+			})
 		case events.VerdictSuspect:
 			s.Suspects[payload.Experiment] = payload.Reason
 		case events.VerdictOverturned:
@@ -238,6 +256,10 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		}
 	case *events.MeasurementCorrected:
 		delete(s.Suspects, payload.Experiment)
+		p.close(e, drift, payload.Experiment, "corrected")
+		if s.References[payload.Experiment] {
+			return
+		}
 		r := s.Results[payload.Experiment]
 		r.Excluded = payload.Excluded
 		if payload.New != nil {
@@ -250,6 +272,7 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 		s.Results[payload.Experiment] = r
 	case *events.ExperimentCorrected:
 		delete(s.Suspects, payload.Experiment)
+		p.close(e, drift, payload.Experiment, "corrected")
 		delete(s.Results, payload.Experiment)
 		if payload.Outcome == events.ResolvedMeasured && !payload.Excluded {
 			measured(payload.Experiment, payload.Measurement)
@@ -262,6 +285,9 @@ func (p *Planner) experiment(def *definition.Campaign, s *stream, e events.Event
 func (p *Planner) doubts(s *stream, e events.Event) {
 	repeated := make(map[string]bool)
 	for experiment := range s.Open {
+		if s.References[experiment] {
+			continue
+		}
 		repeated[s.Points[experiment]] = true
 	}
 	for _, m := range p.state.Matters {
@@ -280,6 +306,16 @@ func (p *Planner) doubts(s *stream, e events.Event) {
 			Kind: suspect, Subject: experiment,
 			Heading: fmt.Sprintf("%s of %s is in doubt: %s", experiment, e.Campaign, s.Suspects[experiment]),
 		})
+	}
+}
+
+// driftOver ends the alarms about the reference that an experiment measures; "" for all.
+func (p *Planner) driftOver(s *stream, e events.Event, experiment, ending string) {
+	for _, m := range p.state.Matters {
+		of := experiment == "" || s.References[experiment] && s.Points[m.Subject] == s.Points[experiment]
+		if of && m.open() && m.Campaign == e.Campaign && m.Kind == drift {
+			p.end(e, m, ending)
+		}
 	}
 }
 

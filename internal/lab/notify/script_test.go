@@ -177,6 +177,7 @@ func (w *world) ended(e events.Event) {
 //	request e1 X             measure e1 VALUE    flag e1       confirm e1     correct e1 VALUE
 //	stall e1                 start e1            lose e1       resolve e1
 //	pause ACTOR              resume              stop ACTOR    complete       define INSTANCE
+//	refer e1 X               drift e1            note e1
 //	stock LABELS             draw e1 LABEL       count LABELS
 //
 // A line that begins with "CAMPAIGN:" is about another campaign than bread; "expires" is a
@@ -235,6 +236,15 @@ func (w *world) read(line string) (campaign, actor string, payload events.Payloa
 		payload = &events.QuestionWithdrawn{Question: id, Reason: "the budget is spent"}
 	case "request":
 		payload = &events.ExperimentRequested{Experiment: id, Parameters: definition.Point{"x": definition.Number(w.number(word(2)))}}
+	case "refer":
+		payload = &events.ExperimentRequested{
+			Experiment: id, Parameters: definition.Point{"x": definition.Number(w.number(word(2)))}, Origin: events.OriginReference,
+		}
+	case "drift":
+		payload = &events.MeasurementFlagged{Experiment: id, Verdict: events.VerdictDrift, Reason: "standard is 9 mm, outside of 1 to 5."}
+	case "note":
+		actor = "person:bo"
+		payload = &events.NoteAdded{Text: "the lamp was replaced", About: id}
 	case "measure":
 		if at := word(3); at != "" { // it was made there
 			point = definition.Point{"x": definition.Number(w.number(at))}

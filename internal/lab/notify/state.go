@@ -17,6 +17,7 @@ const (
 	stalled    kind = "stalled"    // an instrument is silent
 	paused     kind = "paused"     // campaignd paused the campaign
 	suspect    kind = "suspect"    // a measurement is in doubt, and is not being repeated
+	drift      kind = "drift"      // a reference experiment is outside its limits
 	shortage   kind = "shortage"   // an experiment waits for a stock
 	low        kind = "low"        // a stock comes to an end
 	finished   kind = "finished"
@@ -115,8 +116,10 @@ type stream struct {
 	Points map[string]string `json:"points,omitempty"`
 	// Asked is the requested composition of each experiment, Barred the regions that people have
 	// excluded, by the exclusion.
-	Asked  map[string]definition.Point  `json:"asked,omitempty"`
-	Barred map[string]definition.Region `json:"barred,omitempty"`
+	Asked map[string]definition.Point `json:"asked,omitempty"`
+	// References names the reference experiments.
+	References map[string]bool              `json:"references,omitempty"`
+	Barred     map[string]definition.Region `json:"barred,omitempty"`
 	// Open are the experiments without an outcome.
 	Open map[string]bool `json:"open,omitempty"`
 	// Results are the valid measurements, Suspects the doubtful ones, with the reason.

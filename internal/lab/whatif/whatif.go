@@ -408,6 +408,9 @@ func of(s *campaign.State, x *campaign.Experiment) Experiment {
 func (a *Answer) real(now, before *campaign.State) {
 	for i := range now.Experiments {
 		x := &now.Experiments[i]
+		if x.Reference() {
+			continue
+		}
 		was := before.Experiment(x.ID)
 		if was != nil && !was.Status.Open() {
 			a.Before = append(a.Before, of(before, was))
@@ -516,7 +519,7 @@ func (a *Answer) tell(s, before *campaign.State, w *watch) {
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
 		was := before.Experiment(x.ID)
-		if was != nil && !was.Status.Open() {
+		if x.Reference() || was != nil && !was.Status.Open() {
 			continue
 		}
 		e := of(s, x)
@@ -595,7 +598,7 @@ func (w *watch) CountEvent(e events.Event) {
 			w.first = p
 		}
 	case *events.ExperimentRequested:
-		w.open[p.Experiment] = true
+		w.open[p.Experiment] = p.Origin != events.OriginReference
 	case *events.ExperimentMeasured, *events.ExperimentFailed, *events.ExperimentInfeasible:
 		if w.open[payload.Subject()] {
 			w.done++

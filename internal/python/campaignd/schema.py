@@ -275,6 +275,19 @@ class Constraint(Part):
 
 
 @part(kw_only=True)
+class ControlLimits(Part):
+    """ControlLimits are the values that a quantity may have: the target, give or take the
+    tolerance.
+    """
+
+    target: float
+    """Target is the known value, in the unit of the quantity."""
+
+    tolerance: float
+    """Tolerance on both sides of the target, in the same unit."""
+
+
+@part(kw_only=True)
 class Cost(Part):
     """Cost is the cost of an experiment: hours, or money, or anything that it takes. Where it
     counts, cheap experiments come first. The price of the product is a quantity, and may be
@@ -1487,6 +1500,34 @@ class Reference(Part):
 
 
 @part(kw_only=True)
+class ReferenceExperiment(Part):
+    """ReferenceExperiment is a composition that is measured again and again, a standard or a
+    sample of known value, so that a drift of the instrument shows. It costs no budget and
+    is in no model. The first is measured at the beginning, the others when they are due:
+    Every or Within is set.
+    """
+
+    composition: Mapping[str, float | str]
+    """Composition gives every parameter."""
+
+    every: int | None = None
+    """Every is the number of experiments after which it is measured again."""
+
+    within: str | None = None
+    """Within is the time after which it is measured again, whatever was measured since."""
+
+    limits: Mapping[str, ControlLimits | Mapping[str, Any]] | None = None
+    """Limits of its control charts that are known beforehand, by quantity. Absent: three
+    standard deviations on both sides of the mean, from the first values of the campaign.
+    """
+
+    pause: bool | None = None
+    """Pause the campaign where a value is outside its limits. Default: it goes on, with an
+    alarm.
+    """
+
+
+@part(kw_only=True)
 class Region(Part):
     """Region is a box of compositions. A parameter that is not named is unrestricted."""
 
@@ -2141,6 +2182,12 @@ class Definition(Part):
     reference: Reference | Mapping[str, Any] | None = None
     """Reference that constraints on outcomes compare with."""
 
+    reference_experiments: Mapping[str, ReferenceExperiment | Mapping[str, Any]] | None = None
+    """ReferenceExperiments are measured again and again, by name, so that a drift of the
+    instrument shows: outside of the budget and of all models. Other than Reference, they
+    are compared with themselves alone.
+    """
+
     model: Model | Mapping[str, Any] | None = None
     """Model of the objective."""
 
@@ -2233,6 +2280,7 @@ class Keys(TypedDict, total=False):
     quantities: Sequence[Quantity | Mapping[str, Any]] | None
     constraints_on_outcomes: Sequence[OutcomeConstraint | Mapping[str, Any] | str] | None
     reference: Reference | Mapping[str, Any] | None
+    reference_experiments: Mapping[str, ReferenceExperiment | Mapping[str, Any]] | None
     model: Model | Mapping[str, Any] | None
     initial: Initial | Mapping[str, Any] | None
     policy: Policy | Mapping[str, Any] | str | None

@@ -147,6 +147,19 @@ func TestChange(t *testing.T) {
 	}
 }
 
+// Law: reference experiments are no steps of a simulated campaign, and change none.
+func TestReferences(t *testing.T) {
+	steps := func(base string) string {
+		_, csv := runAll(t, newStudy(t, small+base, simulate.Environment{}), t.TempDir(), 2)
+		return csv
+	}
+	without := steps("")
+	with := steps("base: {reference_experiments: {standard: {composition: {x1: 1, x2: 2}, every: 2, pause: true}}}\n")
+	if without != with {
+		t.Errorf("without references\n%s\nwith\n%s", without, with)
+	}
+}
+
 // Law: a file of results that a program did not write is refused, with the line.
 func TestDamagedResults(t *testing.T) {
 	folder := t.TempDir()

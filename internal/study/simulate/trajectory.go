@@ -133,7 +133,7 @@ func (f *follower) ended() int {
 	}
 	n := 0
 	for i := range s.Experiments {
-		if x := &s.Experiments[i]; !x.Status.Open() && !x.Status.CalledOff() {
+		if x := &s.Experiments[i]; !x.Status.Open() && !x.Status.CalledOff() && !x.Reference() {
 			n++
 		}
 	}
@@ -290,7 +290,7 @@ func (f *follower) experiments(times []float64) (Trajectory, []float64, error) {
 	found, cumulative := f.truth.nothing(), 0.0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Status.CalledOff() {
+		if x.Status.CalledOff() || x.Reference() {
 			continue
 		}
 		step := Step{Trust: f.trust[i], Helps: f.helps[i], Asked: asked(s, i)}

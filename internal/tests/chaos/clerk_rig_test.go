@@ -532,6 +532,16 @@ var amendments = map[string]func(*clerk, *definition.Campaign){
 		d.Stocks = map[string]definition.Stock{"tips": {Labels: rack(int(c.s.Sequence))}, "water": {Amount: "30 mL"}}
 		d.Instrument.Draws = map[string]definition.Draw{"tips": "2", "water": "2.5 mL"}
 	},
+	"ReferenceExperiments": func(c *clerk, d *definition.Campaign) {
+		standard := definition.ReferenceExperiment{Composition: c.point(), Every: 1 + c.IntN(3), Pause: c.half()}
+		if c.half() {
+			standard.Within = definition.Duration(time.Hour)
+		}
+		if name := d.DeclaredNames()[0]; c.half() {
+			standard.Limits = map[string]definition.ControlLimits{name: {Target: c.Float64(), Tolerance: 0.1 + c.Float64()}}
+		}
+		d.ReferenceExperiments = map[string]definition.ReferenceExperiment{"standard": standard}
+	},
 	"Excluded": func(c *clerk, d *definition.Campaign) {
 		d.Excluded = append(d.Excluded, definition.Region{Name: c.words(), Where: c.region()})
 	},

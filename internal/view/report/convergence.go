@@ -45,7 +45,7 @@ func (h *history) converge() convergence {
 	for i := range h.state.Experiments {
 		x := &h.state.Experiments[i]
 		r := result{number: i + 1, class: h.class(x), value: math.NaN(), experiment: x}
-		if value, ok := h.state.Value(x); ok {
+		if value, ok := h.state.Value(x); ok && !x.Reference() {
 			r.value = value.Value
 		}
 		c.results = append(c.results, r)
@@ -226,12 +226,13 @@ func convergenceCaption(h *history, course convergence, values int) string {
 	return caption
 }
 
-// leading counts the experiments of the initial design, and imported ones, at
+// leading counts the experiments of the initial design, and imported ones and references, at
 // the beginning. Both are known before the policy's first choice. The first
 // experiment of another origin ends them, also one that a person ran in between.
 func leading(results []result) int {
 	for i, r := range results {
-		if o := r.experiment.Origin; o != events.OriginInitial && o != events.OriginImport {
+		if o := r.experiment.Origin; o != events.OriginInitial && o != events.OriginImport &&
+			o != events.OriginReference {
 			return i
 		}
 	}

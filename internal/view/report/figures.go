@@ -53,6 +53,7 @@ func Figures(ctx context.Context, in Input, target figure.Page) ([]FigureGroup, 
 	// Tables and texts of the report are on other pages of the console.
 	add("The front", d.FrontCaption, append(d.FrontFigures, d.Hypervolume...)...)
 	add("Course", "", d.Convergence...)
+	add("Reference experiments", "", d.Controls...)
 	add("What was compared", "", append(d.Compared, d.Kept...)...)
 	add("What is preferred", "", d.Utility...)
 	add("Experts", "", append(d.Experts, d.Reviews...)...)

@@ -129,10 +129,14 @@ func numbersOf(h *history) []number {
 	if n := s.Count(campaign.Unresolved); n > 0 {
 		of = append(of, fmt.Sprintf("%d unresolved", n))
 	}
-	imported, excluded := 0, 0
+	imported, references, excluded := 0, 0, 0
 	for i := range s.Experiments {
 		x := &s.Experiments[i]
-		if x.Origin == events.OriginImport {
+		switch {
+		case x.Reference():
+			references++
+			continue
+		case x.Origin == events.OriginImport:
 			imported++
 		}
 		if x.Excluded {
@@ -144,6 +148,9 @@ func numbersOf(h *history) []number {
 	}
 	if imported > 0 {
 		of = append(of, fmt.Sprintf("besides %d imported", imported))
+	}
+	if references > 0 {
+		of = append(of, "besides "+format.Count(references, "reference"))
 	}
 	spent := append([]string{fmt.Sprintf("budget %d", h.def.Budget.Experiments)}, of...)
 	numbers := []number{{fmt.Sprint(s.Spent()), "experiments", strings.Join(spent, ", ")}}

@@ -372,7 +372,7 @@ func (h *history) follow(ctx context.Context, payload events.Payload, m *measure
 		default:
 			return
 		}
-		v := policies.View{Campaign: h.state, Space: h.core.Space()}
+		v := policies.View{Campaign: h.state.Searched(), Space: h.core.Space()}
 		var err error
 		// An error is the context's, which the loop that reads on notices.
 		v.Models, err = h.core.Quantities().Models(ctx)

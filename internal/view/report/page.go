@@ -56,6 +56,7 @@ type summaryPart struct {
 	FrontFigures []Figure
 	FrontCaption string
 	Hypervolume  []Figure
+	Controls     []Figure // of reference experiments
 }
 
 // duelsPart is of campaigns whose experts compare and in which nothing is measured.
@@ -230,6 +231,7 @@ func summaryOf(h *history, store string) (d summaryPart) {
 		d.Answer, d.Pending = answerOf(h)
 	}
 	d.Numbers, d.Warnings = numbersOf(h), warningsOf(h, store)
+	d.Controls = ControlFigures(h.state, h.target)
 	t := h.summary.Tradeoff
 	switch {
 	case !h.measures:

@@ -419,51 +419,59 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	} else {
 		w.WriteString(`<p class="empty">There is no measurement to draw yet.</p>`)
 	}
+	if dot45 := dot.Controls; len(dot45) > 0 {
+		w.WriteString(`
+<h3>Reference experiments</h3>
+`)
+		for _, dot47 := range dot45 {
+			htmlReportFigure(w, dot47)
+		}
+	}
 	w.WriteString(`
 </section>
 
 <section id="experts">
 <h2>Experts</h2>
 `)
-	if dot45 := dot.NoExperts; dot45 != "" {
+	if dot48 := dot.NoExperts; dot48 != "" {
 		w.WriteString(`<p class="empty">`)
-		markup.Escape(w, dot45)
+		markup.Escape(w, dot48)
 		w.WriteString("</p>")
 	}
 	w.WriteString("\n")
-	if dot46 := dot.Questions; len(dot46) > 0 {
+	if dot49 := dot.Questions; len(dot49) > 0 {
 		w.WriteString(`<div class="relevance asked"><div class="scroll"><table><thead><tr><th>expert</th><th>asked to</th><th class="n">questions</th><th class="n">answered</th><th class="n">can't tell</th><th class="n">no answer</th><th></th></tr></thead>
 <tbody>`)
-		for _, dot48 := range dot46 {
+		for _, dot51 := range dot49 {
 			w.WriteString(`<tr><th scope="row">`)
-			markup.Escape(w, dot48.Expert)
+			markup.Escape(w, dot51.Expert)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot48.Form)
+			markup.Escape(w, dot51.Form)
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot48.Asked))
+			w.WriteString(strconv.Itoa(dot51.Asked))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot48.Answered))
+			w.WriteString(strconv.Itoa(dot51.Answered))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot48.Unsure))
+			w.WriteString(strconv.Itoa(dot51.Unsure))
 			w.WriteString(`</td><td class="n">`)
-			w.WriteString(strconv.Itoa(dot48.Unanswered))
+			w.WriteString(strconv.Itoa(dot51.Unanswered))
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot48.Note)
+			markup.Escape(w, dot51.Note)
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString("</tbody></table></div></div>")
 	}
 	w.WriteString("\n")
-	if dot49 := dot.Experts; len(dot49) > 0 {
+	if dot52 := dot.Experts; len(dot52) > 0 {
 		w.WriteString(`<div class="pair">`)
-		for _, dot51 := range dot49 {
-			htmlReportFigure(w, dot51)
+		for _, dot54 := range dot52 {
+			htmlReportFigure(w, dot54)
 		}
 		w.WriteString("</div>")
 	}
 	w.WriteString("\n")
-	for _, dot53 := range dot.Reviews {
-		htmlReportFigure(w, dot53)
+	for _, dot56 := range dot.Reviews {
+		htmlReportFigure(w, dot56)
 	}
 	w.WriteString(`
 </section>
@@ -473,87 +481,87 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="choices">
 <h2>Every choice, with what it was based on</h2>
 <div class="decisions">`)
-		for _, dot55 := range dot.Choices {
+		for _, dot58 := range dot.Choices {
 			w.WriteString(`<details class="decision choice" id="`)
-			markup.Escape(w, dot55.ID)
+			markup.Escape(w, dot58.ID)
 			w.WriteString(`-choice">
 <summary><span class="id">`)
-			markup.Escape(w, dot55.ID)
+			markup.Escape(w, dot58.ID)
 			w.WriteString("</span><span>")
-			markup.Escape(w, dot55.Expert)
+			markup.Escape(w, dot58.Expert)
 			w.WriteString(`</span><span class="rule">`)
-			markup.Escape(w, dot55.Question)
+			markup.Escape(w, dot58.Question)
 			w.WriteString(`</span><span class="reason">`)
-			if dot56 := dot55.Answer; dot56 != "" {
+			if dot59 := dot58.Answer; dot59 != "" {
 				w.WriteString("<em>")
-				markup.Escape(w, dot56)
+				markup.Escape(w, dot59)
 				w.WriteString("</em>")
 			}
-			if dot57 := dot55.Review; dot57 != "" {
+			if dot60 := dot58.Review; dot60 != "" {
 				w.WriteString(" · ")
-				markup.Escape(w, dot57)
+				markup.Escape(w, dot60)
 			}
 			w.WriteString(`</span><span class="led">`)
-			if dot58 := dot55.Experiment; dot58 != "" {
+			if dot61 := dot58.Experiment; dot61 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot58))
+				markup.Escape(w, markup.URLEscape(dot61))
 				w.WriteString(`">`)
-				markup.Escape(w, dot58)
+				markup.Escape(w, dot61)
 				w.WriteString("</a>")
 			}
-			if dot59 := dot55.Measured; dot59 != "" {
+			if dot62 := dot58.Measured; dot62 != "" {
 				w.WriteString(" ")
-				markup.Escape(w, dot59)
+				markup.Escape(w, dot62)
 			}
 			w.WriteString(`</span></summary>
 <div class="weighed">
 <div class="scroll"><table class="data sides"><thead><tr><th></th>`)
-			for _, dot61 := range dot55.Options {
+			for _, dot64 := range dot58.Options {
 				w.WriteString(`<th class="n">`)
-				markup.Escape(w, dot61.Name)
-				if dot61.Chosen {
+				markup.Escape(w, dot64.Name)
+				if dot64.Chosen {
 					w.WriteString("<em>chosen</em>")
 				}
 				w.WriteString("</th>")
 			}
 			w.WriteString(`</tr></thead>
 <tbody>`)
-			for _, dot63 := range dot55.Rows {
+			for _, dot66 := range dot58.Rows {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot63.Name)
+				markup.Escape(w, dot66.Name)
 				w.WriteString("</th>")
-				for _, dot65 := range dot63.Cells {
+				for _, dot68 := range dot66.Cells {
 					w.WriteString(`<td class="n">`)
-					markup.Escape(w, dot65)
+					markup.Escape(w, dot68)
 					w.WriteString("</td>")
 				}
 				w.WriteString("</tr>")
 			}
 			w.WriteString(`</tbody></table></div>
 `)
-			if dot66 := dot55.Shares; len(dot66) > 0 {
+			if dot69 := dot58.Shares; len(dot69) > 0 {
 				w.WriteString(`<h3>What each parameter does</h3>
 `)
-				for _, dot68 := range dot66 {
+				for _, dot71 := range dot69 {
 					w.WriteString(`<div class="scroll"><table class="data shares"><caption>`)
-					markup.Escape(w, dot68.Caption)
+					markup.Escape(w, dot71.Caption)
 					w.WriteString("</caption><thead><tr><th>parameter</th>")
-					for _, dot70 := range dot68.Names {
+					for _, dot73 := range dot71.Names {
 						w.WriteString(`<th colspan="2">`)
-						markup.Escape(w, dot70)
+						markup.Escape(w, dot73)
 						w.WriteString("</th>")
 					}
 					w.WriteString(`</tr></thead>
 <tbody>`)
-					for _, dot72 := range dot68.Rows {
+					for _, dot75 := range dot71.Rows {
 						w.WriteString(`<tr><th scope="row">`)
-						markup.Escape(w, dot72.Name)
+						markup.Escape(w, dot75.Name)
 						w.WriteString("</th>")
-						for _, dot74 := range dot72.Cells {
+						for _, dot77 := range dot75.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot74.Text)
+							markup.Escape(w, dot77.Text)
 							w.WriteString("</td><td>")
-							w.WriteString(string(dot74.Bar))
+							w.WriteString(string(dot77.Bar))
 							w.WriteString("</td>")
 						}
 						w.WriteString("</tr>")
@@ -562,30 +570,30 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 			}
 			w.WriteString("\n")
-			if dot75 := dot55.SharesCaption; dot75 != "" {
+			if dot78 := dot58.SharesCaption; dot78 != "" {
 				w.WriteString(`<p class="caption">`)
-				markup.Escape(w, dot75)
+				markup.Escape(w, dot78)
 				w.WriteString("</p>")
 			}
 			w.WriteString("\n")
-			if dot76 := dot55.Plane; len(dot76) > 0 {
+			if dot79 := dot58.Plane; len(dot79) > 0 {
 				w.WriteString(`<div class="pair">`)
-				for _, dot78 := range dot76 {
-					htmlReportFigure(w, dot78)
+				for _, dot81 := range dot79 {
+					htmlReportFigure(w, dot81)
 				}
 				w.WriteString("</div>")
 			}
 			w.WriteString("\n")
-			if dot79 := dot55.PlaneCaption; dot79 != "" {
+			if dot82 := dot58.PlaneCaption; dot82 != "" {
 				w.WriteString(`<p class="caption">`)
-				markup.Escape(w, dot79)
+				markup.Escape(w, dot82)
 				w.WriteString("</p>")
 			}
 			w.WriteString(`
 <p class="small">The decision itself: <a href="#`)
-			markup.Escape(w, markup.URLEscape(dot55.ID))
+			markup.Escape(w, markup.URLEscape(dot58.ID))
 			w.WriteString(`">`)
-			markup.Escape(w, dot55.ID)
+			markup.Escape(w, dot58.ID)
 			w.WriteString(`</a></p>
 </div></details>
 `)
@@ -603,7 +611,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot80 := dot.Utility; len(dot80) > 0 {
+	if dot83 := dot.Utility; len(dot83) > 0 {
 		w.WriteString(`<section id="utility">
 <h2>What the experts like</h2>
 <div class="`)
@@ -613,8 +621,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("grid")
 		}
 		w.WriteString(`">`)
-		for _, dot82 := range dot80 {
-			htmlReportFigure(w, dot82)
+		for _, dot85 := range dot83 {
+			htmlReportFigure(w, dot85)
 		}
 		w.WriteString(`</div>
 <p class="caption">The utility that explains the comparisons, ± 1 sd, along each parameter through what the expert prefers (dashed line). Only differences count: its level and unit mean nothing.</p>
@@ -627,82 +635,82 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="comparisons">
 <h2>Every comparison</h2>
 `)
-		if dot83 := dot.Rows; len(dot83) > 0 {
-			for _, dot85 := range dot83 {
-				if dot85.Title != "" {
+		if dot86 := dot.Rows; len(dot86) > 0 {
+			for _, dot88 := range dot86 {
+				if dot88.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot85.Open {
+					if dot88.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot85.Title)
+					markup.Escape(w, dot88.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data duels"><thead><tr><th></th><th>expert</th><th></th>`)
-				for _, dot87 := range dot.Parameters {
+				for _, dot90 := range dot.Parameters {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot87.Name)
-					if dot88 := dot87.Unit; dot88 != "" {
+					markup.Escape(w, dot90.Name)
+					if dot91 := dot90.Unit; dot91 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot88)
+						markup.Escape(w, dot91)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
 				}
 				w.WriteString(`<th>answer</th><th>answered <small>UTC</small></th></tr></thead>
 `)
-				for _, dot90 := range dot85.Rows {
-					row91 := dot90
+				for _, dot93 := range dot88.Rows {
+					row94 := dot93
 					w.WriteString(`<tbody id="`)
-					markup.Escape(w, dot90.ID)
+					markup.Escape(w, dot93.ID)
 					w.WriteString(`">`)
-					for k92, o93 := range dot90.Options {
+					for k95, o96 := range dot93.Options {
 						w.WriteString("<tr")
-						if o93.Better {
+						if o96.Better {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(">")
-						if k92 == 0 {
+						if k95 == 0 {
 							w.WriteString(`<th scope="row" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row91.Options)))
+							w.WriteString(strconv.Itoa(len(row94.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row91.ID)
+							markup.Escape(w, row94.ID)
 							w.WriteString(`</th><td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row91.Options)))
+							w.WriteString(strconv.Itoa(len(row94.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row91.Expert)
+							markup.Escape(w, row94.Expert)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="option">`)
-						markup.Escape(w, o93.Name)
+						markup.Escape(w, o96.Name)
 						w.WriteString("</td>")
-						for _, dot95 := range o93.Cells {
+						for _, dot98 := range o96.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot95)
+							markup.Escape(w, dot98)
 							w.WriteString("</td>")
 						}
-						if k92 == 0 {
+						if k95 == 0 {
 							w.WriteString(`<td rowspan="`)
-							w.WriteString(strconv.Itoa(len(row91.Options)))
+							w.WriteString(strconv.Itoa(len(row94.Options)))
 							w.WriteString(`" class="why">`)
-							markup.Escape(w, row91.Answer)
-							if dot96 := row91.Comment; dot96 != "" {
+							markup.Escape(w, row94.Answer)
+							if dot99 := row94.Comment; dot99 != "" {
 								w.WriteString(" “")
-								markup.Escape(w, dot96)
+								markup.Escape(w, dot99)
 								w.WriteString("”")
 							}
-							if dot97 := row91.Decision; dot97 != "" {
+							if dot100 := row94.Decision; dot100 != "" {
 								w.WriteString(` <a href="#`)
-								markup.Escape(w, markup.URLEscape(dot97))
+								markup.Escape(w, markup.URLEscape(dot100))
 								w.WriteString(`">`)
-								markup.Escape(w, dot97)
+								markup.Escape(w, dot100)
 								w.WriteString("</a>")
 							}
 							w.WriteString(`</td><td class="time" rowspan="`)
-							w.WriteString(strconv.Itoa(len(row91.Options)))
+							w.WriteString(strconv.Itoa(len(row94.Options)))
 							w.WriteString(`">`)
-							markup.Escape(w, row91.Time)
+							markup.Escape(w, row94.Time)
 							w.WriteString("</td>")
 						}
 						w.WriteString("</tr>")
@@ -712,7 +720,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 				w.WriteString(`</table></div>
 `)
-				if dot85.Title != "" {
+				if dot88.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -726,16 +734,16 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <section id="model">
 <h2>What the model learned</h2>
 `)
-		if dot98 := dot.NoModel; dot98 != "" {
+		if dot101 := dot.NoModel; dot101 != "" {
 			w.WriteString(`<p class="empty">`)
-			markup.Escape(w, dot98)
+			markup.Escape(w, dot101)
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot99 := dot.Heat; len(dot99) > 0 {
+		if dot102 := dot.Heat; len(dot102) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot101 := range dot99 {
-				htmlReportFigure(w, dot101)
+			for _, dot104 := range dot102 {
+				htmlReportFigure(w, dot104)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -743,18 +751,18 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot102 := dot.Maps; len(dot102) > 0 {
+		if dot105 := dot.Maps; len(dot105) > 0 {
 			w.WriteString(`<div class="pair">`)
-			for _, dot104 := range dot102 {
-				htmlReportFigure(w, dot104)
+			for _, dot107 := range dot105 {
+				htmlReportFigure(w, dot107)
 			}
 			w.WriteString("</div>")
 		}
 		w.WriteString("\n")
-		if dot105 := dot.Ternary; len(dot105) > 0 {
+		if dot108 := dot.Ternary; len(dot108) > 0 {
 			w.WriteString(`<h3>Over the mixtures of three components</h3><div class="pair">`)
-			for _, dot107 := range dot105 {
-				htmlReportFigure(w, dot107)
+			for _, dot110 := range dot108 {
+				htmlReportFigure(w, dot110)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -762,7 +770,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		if dot108 := dot.Slices; len(dot108) > 0 {
+		if dot111 := dot.Slices; len(dot111) > 0 {
 			w.WriteString(`<h3>Slices through the best composition</h3>
 <div class="`)
 			if dot.SlicesInPairs {
@@ -771,8 +779,8 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot110 := range dot108 {
-				htmlReportFigure(w, dot110)
+			for _, dot113 := range dot111 {
+				htmlReportFigure(w, dot113)
 			}
 			w.WriteString(`</div>
 <p class="caption">`)
@@ -780,19 +788,19 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</p>")
 		}
 		w.WriteString("\n")
-		for _, dot112 := range dot.Others {
+		for _, dot115 := range dot.Others {
 			w.WriteString("<h3>")
-			markup.Escape(w, dot112.Name)
+			markup.Escape(w, dot115.Name)
 			w.WriteString(` along each parameter</h3>
 <div class="`)
-			if dot112.InPairs {
+			if dot115.InPairs {
 				w.WriteString("pair")
 			} else {
 				w.WriteString("grid")
 			}
 			w.WriteString(`">`)
-			for _, dot114 := range dot112.Figures {
-				htmlReportFigure(w, dot114)
+			for _, dot117 := range dot115.Figures {
+				htmlReportFigure(w, dot117)
 			}
 			w.WriteString("</div>")
 		}
@@ -803,32 +811,32 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <h2>How far the model can be trusted</h2>
 `)
 		{
-			dot115 := dot.Trust
+			dot118 := dot.Trust
 			w.WriteString(`<p class="verdict `)
-			markup.Escape(w, dot115.Class)
+			markup.Escape(w, dot118.Class)
 			w.WriteString(`"><b>`)
-			markup.Escape(w, dot115.Verdict)
+			markup.Escape(w, dot118.Verdict)
 			w.WriteString("</b> ")
-			markup.Escape(w, dot115.Headline)
+			markup.Escape(w, dot118.Headline)
 			w.WriteString(`</p>
 `)
-			if dot116 := dot115.Findings; len(dot116) > 0 {
+			if dot119 := dot118.Findings; len(dot119) > 0 {
 				w.WriteString(`<ul class="findings">`)
-				for _, dot118 := range dot116 {
+				for _, dot121 := range dot119 {
 					w.WriteString(`<li class="`)
-					markup.Escape(w, dot118.Level)
+					markup.Escape(w, dot121.Level)
 					w.WriteString(`"><p><em>`)
-					markup.Escape(w, dot118.Level)
+					markup.Escape(w, dot121.Level)
 					w.WriteString("</em> ")
-					markup.Escape(w, dot118.Text)
+					markup.Escape(w, dot121.Text)
 					w.WriteString(`</p><p class="next">`)
-					for _, dot120 := range dot118.Next {
-						if dot120.Code {
+					for _, dot123 := range dot121.Next {
+						if dot123.Code {
 							w.WriteString("<code>")
-							markup.Escape(w, dot120.Text)
+							markup.Escape(w, dot123.Text)
 							w.WriteString("</code>")
 						} else {
-							markup.Escape(w, dot120.Text)
+							markup.Escape(w, dot123.Text)
 						}
 					}
 					w.WriteString("</p></li>")
@@ -840,12 +848,12 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		if len(dot.LeaveOneOut) > 0 {
 			w.WriteString(`<div class="pair">
 `)
-			for _, dot122 := range dot.LeaveOneOut {
-				htmlReportFigure(w, dot122)
+			for _, dot125 := range dot.LeaveOneOut {
+				htmlReportFigure(w, dot125)
 			}
 			w.WriteString("\n")
-			for _, dot124 := range dot.Calibration {
-				htmlReportFigure(w, dot124)
+			for _, dot127 := range dot.Calibration {
+				htmlReportFigure(w, dot127)
 			}
 			w.WriteString(`
 </div>`)
@@ -858,55 +866,55 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			markup.Escape(w, dot.Unit)
 			w.WriteString(`</th><th>in words</th></tr></thead>
 <tbody>`)
-			for _, dot126 := range dot.Sensitivity {
+			for _, dot129 := range dot.Sensitivity {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot126.Parameter)
+				markup.Escape(w, dot129.Parameter)
 				w.WriteString(`</th><td class="n">`)
-				markup.Escape(w, dot126.Lengthscale)
+				markup.Escape(w, dot129.Lengthscale)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot126.Share)
+				markup.Escape(w, dot129.Share)
 				w.WriteString(`</td><td class="bar"><span style="width:`)
-				markup.Escape(w, string(dot126.Bar))
+				markup.Escape(w, string(dot129.Bar))
 				w.WriteString(`%"></span></td><td class="n">`)
-				markup.Escape(w, dot126.Effect)
+				markup.Escape(w, dot129.Effect)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot126.Reading)
+				markup.Escape(w, dot129.Reading)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
 <p class="caption">The lengthscale is how far one must go along a parameter until the objective may be a different one; relevance is its inverse, the greatest being full. The effect is the greatest difference of the mean along the slice through the best composition, ± the sd of that difference.</p>
 <table class="hyper">`)
-			for _, dot128 := range dot.Hyper {
+			for _, dot131 := range dot.Hyper {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot128[0])
+				markup.Escape(w, dot131[0])
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot128[1])
+				markup.Escape(w, dot131[1])
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</table>
 </div>`)
 		}
 		w.WriteString("\n")
-		if dot129 := dot.Trust.Experts; len(dot129) > 0 {
+		if dot132 := dot.Trust.Experts; len(dot132) > 0 {
 			w.WriteString(`<div class="relevance accuracy">
 <h3>What the experts said, against what was measured</h3>
 <div class="scroll"><table><thead><tr><th>expert</th><th>answers</th><th class="n">pairs right</th><th>0 · guessing · 100 %</th><th class="n">95 % interval</th><th>in words</th><th>measured, better than the median</th></tr></thead>
 <tbody>`)
-			for _, dot131 := range dot129 {
+			for _, dot134 := range dot132 {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot131.Name)
+				markup.Escape(w, dot134.Name)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot131.Answers)
+				markup.Escape(w, dot134.Answers)
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot131.Share)
+				markup.Escape(w, dot134.Share)
 				w.WriteString(`</td><td class="interval">`)
-				w.WriteString(string(dot131.Scale))
+				w.WriteString(string(dot134.Scale))
 				w.WriteString(`</td><td class="n">`)
-				markup.Escape(w, dot131.Interval)
+				markup.Escape(w, dot134.Interval)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot131.Reading)
+				markup.Escape(w, dot134.Reading)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot131.Measured)
+				markup.Escape(w, dot134.Measured)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString(`</tbody></table></div>
@@ -921,78 +929,78 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 		if dot.HasMeasured {
 			w.WriteString("\n")
-			for _, dot133 := range dot.Measurements {
-				if dot133.Title != "" {
+			for _, dot136 := range dot.Measurements {
+				if dot136.Title != "" {
 					w.WriteString(`<details class="stretch"`)
-					if dot133.Open {
+					if dot136.Open {
 						w.WriteString(" open")
 					}
 					w.WriteString("><summary>")
-					markup.Escape(w, dot133.Title)
+					markup.Escape(w, dot136.Title)
 					w.WriteString("</summary>")
 				}
 				w.WriteString(`
 <div class="scroll"><table class="data">
 <thead><tr><th></th><th></th>`)
-				for _, dot135 := range dot.Columns {
+				for _, dot138 := range dot.Columns {
 					w.WriteString(`<th class="n">`)
-					markup.Escape(w, dot135.Heading())
-					if dot136 := dot135.Unit; dot136 != "" {
+					markup.Escape(w, dot138.Heading())
+					if dot139 := dot138.Unit; dot139 != "" {
 						w.WriteString("<small>")
-						markup.Escape(w, dot136)
+						markup.Escape(w, dot139)
 						w.WriteString("</small>")
 					}
 					w.WriteString("</th>")
 				}
 				w.WriteString(`<th>why it was chosen</th></tr></thead>
 <tbody>`)
-				for _, dot138 := range dot133.Rows {
+				for _, dot141 := range dot136.Rows {
 					w.WriteString(`<tr id="`)
-					markup.Escape(w, dot138.ID)
+					markup.Escape(w, dot141.ID)
 					w.WriteString(`" class="`)
-					if dot138.Best != "" {
+					if dot141.Best != "" {
 						w.WriteString("best")
 					}
-					if dot138.Dim {
+					if dot141.Dim {
 						w.WriteString(" dim")
 					}
 					w.WriteString(`">
 <td class="symbol">`)
-					w.WriteString(string(dot138.Symbol))
+					w.WriteString(string(dot141.Symbol))
 					w.WriteString(`</td><th scope="row">`)
-					markup.Escape(w, dot138.ID)
-					if dot139 := dot138.Best; dot139 != "" {
+					markup.Escape(w, dot141.ID)
+					if dot142 := dot141.Best; dot142 != "" {
 						w.WriteString("<em>")
-						markup.Escape(w, dot139)
+						markup.Escape(w, dot142)
 						w.WriteString("</em>")
 					}
 					w.WriteString(`</th>
 `)
-					for _, dot141 := range dot138.Cells {
+					for _, dot144 := range dot141.Cells {
 						w.WriteString(`<td class="`)
-						markup.Escape(w, dot141.Class)
+						markup.Escape(w, dot144.Class)
 						w.WriteString(`">`)
-						markup.Escape(w, dot141.Text)
-						if dot142 := dot141.Below; dot142 != "" {
+						markup.Escape(w, dot144.Text)
+						if dot145 := dot144.Below; dot145 != "" {
 							w.WriteString("<small>")
-							markup.Escape(w, dot142)
+							markup.Escape(w, dot145)
 							w.WriteString("</small>")
 						}
 						w.WriteString("</td>")
 					}
 					w.WriteString(`
 <td class="why">`)
-					markup.Escape(w, dot138.Why)
-					if dot143 := dot138.Decision; dot143 != "" {
+					markup.Escape(w, dot141.Why)
+					if dot146 := dot141.Decision; dot146 != "" {
 						w.WriteString(` <a href="#`)
-						markup.Escape(w, markup.URLEscape(dot143))
+						markup.Escape(w, markup.URLEscape(dot146))
 						w.WriteString(`">`)
-						markup.Escape(w, dot143)
+						markup.Escape(w, dot146)
 						w.WriteString("</a>")
 					}
-					for _, dot145 := range dot138.Marks {
+					for _, dot148 := range dot141.Marks {
 						w.WriteString(`<span class="mark">`)
-						markup.Escape(w, dot145)
+						markup.Escape(w, dot148)
 						w.WriteString("</span>")
 					}
 					w.WriteString(`</td></tr>
@@ -1000,7 +1008,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				}
 				w.WriteString(`</tbody></table></div>
 `)
-				if dot133.Title != "" {
+				if dot136.Title != "" {
 					w.WriteString("</details>")
 				}
 			}
@@ -1019,28 +1027,28 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 <h2>Batches and their acts</h2>
 <div class="scroll"><table class="data">
 <thead><tr><th>batch</th>`)
-			for _, dot147 := range dot.Batches.Stages {
+			for _, dot150 := range dot.Batches.Stages {
 				w.WriteString("<th>")
-				markup.Escape(w, dot147.Name)
+				markup.Escape(w, dot150.Name)
 				w.WriteString("<small>")
-				markup.Escape(w, dot147.On)
+				markup.Escape(w, dot150.On)
 				w.WriteString("</small></th>")
 			}
 			w.WriteString(`<th>state</th></tr></thead>
 <tbody>`)
-			for _, dot149 := range dot.Batches.Rows {
+			for _, dot152 := range dot.Batches.Rows {
 				w.WriteString(`<tr><th scope="row">`)
-				markup.Escape(w, dot149.ID)
+				markup.Escape(w, dot152.ID)
 				w.WriteString("<em>")
-				markup.Escape(w, dot149.Experiments)
+				markup.Escape(w, dot152.Experiments)
 				w.WriteString("</em></th>")
-				for _, dot151 := range dot149.Cells {
+				for _, dot154 := range dot152.Cells {
 					w.WriteString("<td>")
-					markup.Escape(w, dot151.Text)
-					if dot152 := dot151.Unknown; len(dot152) > 0 {
+					markup.Escape(w, dot154.Text)
+					if dot155 := dot154.Unknown; len(dot155) > 0 {
 						w.WriteString("<small>unknown: ")
-						for _, dot154 := range dot152 {
-							markup.Escape(w, dot154)
+						for _, dot157 := range dot155 {
+							markup.Escape(w, dot157)
 							w.WriteString(" ")
 						}
 						w.WriteString("</small>")
@@ -1048,7 +1056,7 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					w.WriteString("</td>")
 				}
 				w.WriteString(`<td class="why">`)
-				markup.Escape(w, dot149.Stands)
+				markup.Escape(w, dot152.Stands)
 				w.WriteString(`</td></tr>
 `)
 			}
@@ -1065,64 +1073,64 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 `)
 	if dot.DecisionCount != 0 {
 		w.WriteString("\n")
-		for _, dot156 := range dot.Decisions {
-			if dot156.Title != "" {
+		for _, dot159 := range dot.Decisions {
+			if dot159.Title != "" {
 				w.WriteString(`<details class="stretch"`)
-				if dot156.Open {
+				if dot159.Open {
 					w.WriteString(" open")
 				}
 				w.WriteString("><summary>")
-				markup.Escape(w, dot156.Title)
+				markup.Escape(w, dot159.Title)
 				w.WriteString("</summary>")
 			}
 			w.WriteString(`
 <div class="decisions">`)
-			for _, dot158 := range dot156.Rows {
+			for _, dot161 := range dot159.Rows {
 				w.WriteString(`<details class="decision" id="`)
-				markup.Escape(w, dot158.ID)
+				markup.Escape(w, dot161.ID)
 				w.WriteString(`">
 <summary><span class="id">`)
-				markup.Escape(w, dot158.ID)
+				markup.Escape(w, dot161.ID)
 				w.WriteString(`</span><span class="action `)
-				markup.Escape(w, dot158.Action)
+				markup.Escape(w, dot161.Action)
 				w.WriteString(`">`)
-				markup.Escape(w, dot158.Action)
+				markup.Escape(w, dot161.Action)
 				w.WriteString(`</span><span class="rule">`)
-				markup.Escape(w, dot158.Rule)
+				markup.Escape(w, dot161.Rule)
 				w.WriteString(`</span><span class="reason">`)
-				markup.Escape(w, dot158.Reason)
-				if dot159 := dot158.Answer; dot159 != "" {
+				markup.Escape(w, dot161.Reason)
+				if dot162 := dot161.Answer; dot162 != "" {
 					w.WriteString(" <em>→ ")
-					markup.Escape(w, dot159)
+					markup.Escape(w, dot162)
 					w.WriteString("</em>")
 				}
 				w.WriteString(`</span><span class="led">`)
-				if dot160 := dot158.Experiment; dot160 != "" {
+				if dot163 := dot161.Experiment; dot163 != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot160))
+					markup.Escape(w, markup.URLEscape(dot163))
 					w.WriteString(`">`)
-					markup.Escape(w, dot160)
+					markup.Escape(w, dot163)
 					w.WriteString("</a>")
 				}
-				if dot.Duels && dot158.Question != "" {
+				if dot.Duels && dot161.Question != "" {
 					w.WriteString(`<a href="#`)
-					markup.Escape(w, markup.URLEscape(dot158.Question))
+					markup.Escape(w, markup.URLEscape(dot161.Question))
 					w.WriteString(`">`)
-					markup.Escape(w, dot158.Question)
+					markup.Escape(w, dot161.Question)
 					w.WriteString("</a>")
 				} else {
-					markup.Escape(w, dot158.Question)
+					markup.Escape(w, dot161.Question)
 				}
 				w.WriteString(`</span></summary>
 <div class="weighed">
 `)
-				if len(dot158.Candidates) > 0 {
+				if len(dot161.Candidates) > 0 {
 					w.WriteString(`<div class="scroll"><table class="data"><thead><tr><th>candidate</th>`)
-					for _, dot162 := range dot.Parameters {
+					for _, dot165 := range dot.Parameters {
 						w.WriteString(`<th class="n">`)
-						markup.Escape(w, dot162.Name)
+						markup.Escape(w, dot165.Name)
 						w.WriteString("<small>")
-						markup.Escape(w, dot162.Unit)
+						markup.Escape(w, dot165.Unit)
 						w.WriteString("</small></th>")
 					}
 					if dot.Duels {
@@ -1136,80 +1144,80 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 					}
 					w.WriteString(`<th class="n">acquisition<small>standardized, smaller is better</small></th></tr></thead>
 <tbody>`)
-					for _, dot164 := range dot158.Candidates {
+					for _, dot167 := range dot161.Candidates {
 						w.WriteString("<tr")
-						if dot164.Chosen {
+						if dot167.Chosen {
 							w.WriteString(` class="best"`)
 						}
 						w.WriteString(`><th scope="row">`)
-						markup.Escape(w, dot164.Name)
-						if dot164.Chosen {
+						markup.Escape(w, dot167.Name)
+						if dot167.Chosen {
 							w.WriteString("<em>chosen</em>")
 						}
 						w.WriteString("</th>")
-						for _, dot166 := range dot164.Cells {
+						for _, dot169 := range dot167.Cells {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot166)
+							markup.Escape(w, dot169)
 							w.WriteString("</td>")
 						}
 						if dot.Duels {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot164.Score)
+							markup.Escape(w, dot167.Score)
 							w.WriteString("</td>")
 						} else {
 							w.WriteString(`<td class="n">`)
-							markup.Escape(w, dot164.Prediction)
+							markup.Escape(w, dot167.Prediction)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot164.Bounds)
+							markup.Escape(w, dot167.Bounds)
 							w.WriteString(`</td><td class="n">`)
-							markup.Escape(w, dot164.Belief)
+							markup.Escape(w, dot167.Belief)
 							w.WriteString("</td>")
 						}
 						w.WriteString(`<td class="n">`)
-						markup.Escape(w, dot164.Acquisition)
+						markup.Escape(w, dot167.Acquisition)
 						w.WriteString("</td></tr>")
 					}
 					w.WriteString("</tbody></table></div>")
 				}
 				w.WriteString("\n")
-				if dot167 := dot158.Tests; len(dot167) > 0 {
+				if dot170 := dot161.Tests; len(dot170) > 0 {
 					w.WriteString(`<ul class="tests">`)
-					for _, dot169 := range dot167 {
+					for _, dot172 := range dot170 {
 						w.WriteString(`<li class="`)
-						if dot169.Holds {
+						if dot172.Holds {
 							w.WriteString("holds")
 						} else {
 							w.WriteString("fails")
 						}
 						w.WriteString(`">`)
-						markup.Escape(w, dot169.Name)
+						markup.Escape(w, dot172.Name)
 						w.WriteString(": ")
-						markup.Escape(w, dot169.Compared)
+						markup.Escape(w, dot172.Compared)
 						w.WriteString(" <b>")
-						markup.Escape(w, dot169.Answer)
+						markup.Escape(w, dot172.Answer)
 						w.WriteString("</b></li>")
 					}
 					w.WriteString("</ul>")
 				}
 				w.WriteString(`
 <p class="small">`)
-				for i170, f171 := range dot158.Facts {
-					if i170 != 0 {
+				for i173, f174 := range dot161.Facts {
+					if i173 != 0 {
 						w.WriteString(" · ")
 					}
-					markup.Escape(w, f171[0])
+					markup.Escape(w, f174[0])
 					w.WriteString(": ")
-					markup.Escape(w, f171[1])
+					markup.Escape(w, f174[1])
 				}
 				w.WriteString(" · ")
-				markup.Escape(w, dot158.Time)
+				markup.Escape(w, dot161.Time)
 				w.WriteString(` UTC</p>
 </div></details>
 `)
 			}
 			w.WriteString(`</div>
 `)
-			if dot156.Title != "" {
+			if dot159.Title != "" {
 				w.WriteString("</details>")
 			}
 		}
@@ -1227,48 +1235,48 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 		w.WriteString(`<section id="notes">
 <h2>Notes and changes</h2>
 `)
-		if dot172 := dot.Exclusions; len(dot172) > 0 {
+		if dot175 := dot.Exclusions; len(dot175) > 0 {
 			w.WriteString(`<h3>Excluded, and left out since</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot174 := range dot172 {
+			for _, dot177 := range dot175 {
 				w.WriteString(`<tr id="`)
-				markup.Escape(w, dot174.ID)
+				markup.Escape(w, dot177.ID)
 				w.WriteString(`"><th scope="row">`)
-				markup.Escape(w, dot174.ID)
+				markup.Escape(w, dot177.ID)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot174.Region)
+				markup.Escape(w, dot177.Region)
 				w.WriteString(`</td><td class="why">`)
-				markup.Escape(w, dot174.Reason)
+				markup.Escape(w, dot177.Reason)
 				w.WriteString("</td><td>")
-				markup.Escape(w, dot174.Actor)
+				markup.Escape(w, dot177.Actor)
 				w.WriteString(`</td><td class="time">`)
-				markup.Escape(w, dot174.Time)
+				markup.Escape(w, dot177.Time)
 				w.WriteString("</td></tr>")
 			}
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		if dot175 := dot.Acts; len(dot175) > 0 {
+		if dot178 := dot.Acts; len(dot178) > 0 {
 			w.WriteString(`<h3>What people did, and why</h3>
 <div class="scroll"><table class="data acts"><tbody>`)
-			for _, dot177 := range dot175 {
+			for _, dot180 := range dot178 {
 				w.WriteString(`<tr><td class="time">`)
-				markup.Escape(w, dot177.Time)
+				markup.Escape(w, dot180.Time)
 				w.WriteString(`</td><th scope="row">`)
-				markup.Escape(w, dot177.Actor)
+				markup.Escape(w, dot180.Actor)
 				w.WriteString("</th><td>")
-				markup.Escape(w, dot177.Text)
-				if dot178 := dot177.About; dot178 != "" {
+				markup.Escape(w, dot180.Text)
+				if dot181 := dot180.About; dot181 != "" {
 					w.WriteString(` <a href="#`)
-					markup.Escape(w, markup.URLEscape(dot178))
+					markup.Escape(w, markup.URLEscape(dot181))
 					w.WriteString(`">`)
-					markup.Escape(w, dot178)
+					markup.Escape(w, dot181)
 					w.WriteString("</a>")
 				}
 				w.WriteString(`</td><td class="why">`)
-				if dot179 := dot177.Reason; dot179 != "" {
+				if dot182 := dot180.Reason; dot182 != "" {
 					w.WriteString("“")
-					markup.Escape(w, dot179)
+					markup.Escape(w, dot182)
 					w.WriteString("”")
 				}
 				w.WriteString("</td></tr>")
@@ -1276,47 +1284,47 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 			w.WriteString("</tbody></table></div>")
 		}
 		w.WriteString("\n")
-		for _, dot181 := range dot.Notes {
+		for _, dot184 := range dot.Notes {
 			w.WriteString("<blockquote><p>")
-			markup.Escape(w, dot181.Text)
+			markup.Escape(w, dot184.Text)
 			w.WriteString("</p><footer>")
-			markup.Escape(w, dot181.Actor)
+			markup.Escape(w, dot184.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot.Date(dot181.Time))
+			markup.Escape(w, dot.Date(dot184.Time))
 			w.WriteString(" UTC")
-			if dot182 := dot181.About; dot182 != "" {
+			if dot185 := dot184.About; dot185 != "" {
 				w.WriteString(`, about <a href="#`)
-				markup.Escape(w, markup.URLEscape(dot182))
+				markup.Escape(w, markup.URLEscape(dot185))
 				w.WriteString(`">`)
-				markup.Escape(w, dot182)
+				markup.Escape(w, dot185)
 				w.WriteString("</a>")
 			}
 			w.WriteString("</footer></blockquote>")
 		}
 		w.WriteString("\n")
-		for _, dot184 := range dot.Amendments {
+		for _, dot187 := range dot.Amendments {
 			w.WriteString(`<blockquote class="amendment"><p>The definition was changed`)
-			if dot185 := dot184.Reason; dot185 != "" {
+			if dot188 := dot187.Reason; dot188 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot185)
+				markup.Escape(w, dot188)
 			}
 			w.WriteString(`</p>
 <ul>`)
-			for _, dot187 := range dot184.Changes {
+			for _, dot190 := range dot187.Changes {
 				w.WriteString("<li><code>")
-				markup.Escape(w, dot187.Path)
+				markup.Escape(w, dot190.Path)
 				w.WriteString("</code>: ")
-				if dot188 := dot187.From; dot188 != "" {
+				if dot191 := dot190.From; dot191 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot188)
+					markup.Escape(w, dot191)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
 				}
 				w.WriteString(" → ")
-				if dot189 := dot187.To; dot189 != "" {
+				if dot192 := dot190.To; dot192 != "" {
 					w.WriteString("<code>")
-					markup.Escape(w, dot189)
+					markup.Escape(w, dot192)
 					w.WriteString("</code>")
 				} else {
 					w.WriteString("nothing")
@@ -1324,9 +1332,9 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 				w.WriteString("</li>")
 			}
 			w.WriteString("</ul><footer>")
-			markup.Escape(w, dot184.Actor)
+			markup.Escape(w, dot187.Actor)
 			w.WriteString(", ")
-			markup.Escape(w, dot184.Time)
+			markup.Escape(w, dot187.Time)
 			w.WriteString(" UTC</footer></blockquote>")
 		}
 		w.WriteString(`
@@ -1335,45 +1343,45 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	w.WriteString(`
 
 `)
-	if dot190 := dot.Files; len(dot190) > 0 {
+	if dot193 := dot.Files; len(dot193) > 0 {
 		w.WriteString(`<section id="files">
 <h2>Files</h2>
 <p class="caption">They are kept with the campaign, not in this page; the digest says which bytes they had.</p>
 <div class="scroll"><table class="data acts"><tbody>`)
-		for _, dot192 := range dot190 {
+		for _, dot195 := range dot193 {
 			w.WriteString(`<tr id="`)
-			markup.Escape(w, dot192.ID)
+			markup.Escape(w, dot195.ID)
 			w.WriteString(`"><th scope="row">`)
-			markup.Escape(w, dot192.ID)
+			markup.Escape(w, dot195.ID)
 			w.WriteString("</th><td>")
-			markup.Escape(w, dot192.Name)
-			if dot193 := dot192.Quantity; dot193 != "" {
+			markup.Escape(w, dot195.Name)
+			if dot196 := dot195.Quantity; dot196 != "" {
 				w.WriteString(", of ")
-				markup.Escape(w, dot193)
+				markup.Escape(w, dot196)
 			}
 			w.WriteString("</td><td>")
-			if dot194 := dot192.Experiment; dot194 != "" {
+			if dot197 := dot195.Experiment; dot197 != "" {
 				w.WriteString(`<a href="#`)
-				markup.Escape(w, markup.URLEscape(dot194))
+				markup.Escape(w, markup.URLEscape(dot197))
 				w.WriteString(`">`)
-				markup.Escape(w, dot194)
+				markup.Escape(w, dot197)
 				w.WriteString("</a>")
 			} else {
 				w.WriteString("the campaign")
 			}
 			w.WriteString(`</td><td class="why">`)
-			markup.Escape(w, dot192.Comment)
+			markup.Escape(w, dot195.Comment)
 			w.WriteString("</td><td>")
-			if dot192.Kept() {
-				markup.Escape(w, dot192.Digest)
+			if dot195.Kept() {
+				markup.Escape(w, dot195.Digest)
 			} else {
 				w.WriteString("stays at ")
-				markup.Escape(w, dot192.URI)
+				markup.Escape(w, dot195.URI)
 			}
 			w.WriteString("</td><td>")
-			markup.Escape(w, dot192.Actor)
+			markup.Escape(w, dot195.Actor)
 			w.WriteString(`</td><td class="time">`)
-			markup.Escape(w, dot.Date(dot192.Time))
+			markup.Escape(w, dot.Date(dot195.Time))
 			w.WriteString("</td></tr>")
 		}
 		w.WriteString(`</tbody></table></div>
@@ -1391,11 +1399,11 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.LastTime)
 	w.WriteString(` UTC. The log itself can be checked, and every decision made again:</p>
 <table class="commands">`)
-	for _, dot196 := range dot.Audit {
+	for _, dot199 := range dot.Audit {
 		w.WriteString("<tr><td><code>")
-		markup.Escape(w, dot196.Line)
+		markup.Escape(w, dot199.Line)
 		w.WriteString("</code></td><td>")
-		markup.Escape(w, dot196.Purpose)
+		markup.Escape(w, dot199.Purpose)
 		w.WriteString("</td></tr>")
 	}
 	w.WriteString(`</table>
@@ -1403,15 +1411,15 @@ func htmlReport(w *bytes.Buffer, dot *pageData) {
 	markup.Escape(w, dot.Digest)
 	w.WriteString(`</code></p>
 `)
-	if dot197 := dot.Checkpoint; dot197 != "" {
+	if dot200 := dot.Checkpoint; dot200 != "" {
 		w.WriteString(`<p class="small">Checkpoint of the log when this page was written. <code>campaignd audit --since</code> with these lines in a file finds also a store that was rewritten whole or replaced by an older copy:</p><pre>`)
-		markup.Escape(w, dot197)
+		markup.Escape(w, dot200)
 		w.WriteString("</pre>")
 	}
 	w.WriteString("\n")
-	if dot198 := dot.DefinitionText; dot198 != "" {
+	if dot201 := dot.DefinitionText; dot201 != "" {
 		w.WriteString(`<details class="source"><summary>The campaign file as it was read</summary><pre>`)
-		markup.Escape(w, dot198)
+		markup.Escape(w, dot201)
 		w.WriteString("</pre></details>")
 	}
 	w.WriteString(`

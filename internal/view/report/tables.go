@@ -104,7 +104,8 @@ func measurementsOf(h *history) tablesPart {
 func (h *history) marks(x *campaign.Experiment) (marks []string) {
 	if x.Flag != nil {
 		switch x.Flag.Verdict {
-		case events.VerdictElsewhere, events.VerdictKept, events.VerdictSame:
+		case events.VerdictElsewhere, events.VerdictKept, events.VerdictSame,
+			events.VerdictDrift:
 			marks = append(marks, x.Flag.Reason)
 		}
 	}

@@ -41,6 +41,14 @@ func warningsOf(h *history, store string) []warning {
 			})
 		}
 	}
+	for _, d := range h.state.Drifts() {
+		known := ""
+		if d.Known {
+			known = " A person knows of it."
+		}
+		add(warning{Grave: !d.Known, Text: fmt.Sprintf("%s, the last reference experiment %s, is outside the limits of its "+
+			"control chart: the instrument may have drifted.%s", d.Experiment, d.Reference, known)})
+	}
 	if h.modelError != nil {
 		add(warning{
 			Grave: true,

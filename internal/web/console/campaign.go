@@ -82,6 +82,7 @@ type findings struct {
 // on the axes of the scatter.
 type drawings struct {
 	Curve    template.HTML
+	Controls []report.Figure // of reference experiments
 	Scatter  template.HTML
 	Parallel template.HTML
 	Axes     []string
@@ -142,6 +143,8 @@ func reasonFor(x *campaign.Experiment, log *view.Timeline, whole reason) reason 
 		return reason{made.Gist, made.Reason}
 	case !decided && x.Origin == events.OriginInitial:
 		return reason{Gist: "initial design"}
+	case x.Reference():
+		return reason{Gist: "reference"}
 	}
 	return whole
 }
@@ -282,6 +285,7 @@ func (p *campaignPage) fill(r *http.Request, core *engine.Core, s *view.Campaign
 	}
 	p.Found = foundIn(s)
 	p.Drawn.curve(state)
+	p.Drawn.Controls = report.ControlFigures(state, drawingsFor(p.Campaign))
 	p.Tables.list(state, log)
 	switch {
 	case p.Tab == tabCompositions:

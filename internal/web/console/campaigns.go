@@ -517,6 +517,13 @@ func openNeeds(s *view.Campaign, base string) (needs []need) {
 		text := fmt.Sprintf("%s is in doubt: %s", x.ID, view.Sentence(x.Flag.Reason))
 		needs = append(needs, need{Text: text, Link: at(x.ID), Button: "Judge it", Alarm: true})
 	}
+	for _, d := range s.Drifts {
+		text := s.DriftText(d) + ": the instrument may have drifted. Look at it, and write a note on " + d.Experiment + "."
+		needs = append(needs, need{Text: text, Link: base + "#note", Button: "Write a note", Alarm: true})
+	}
+	for _, text := range s.Unmeasured {
+		needs = append(needs, need{Text: view.Sentence(text), Link: base + "/definition", Button: "Change the campaign file"})
+	}
 	if s.Status.Ended() {
 		return needs
 	}

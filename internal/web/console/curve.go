@@ -121,7 +121,10 @@ func convergence(s *campaign.State) template.HTML {
 	values := make([]float64, n)
 	any := false
 	for i := range s.Experiments {
-		values[i] = valueOf(s, &s.Experiments[i])
+		values[i] = nan
+		if !s.Experiments[i].Reference() { // they have control charts
+			values[i] = valueOf(s, &s.Experiments[i])
+		}
 		any = any || !math.IsNaN(values[i])
 	}
 	if !any {

@@ -192,10 +192,10 @@ func classOf(s *campaign.State, x *campaign.Experiment, best string) string {
 }
 
 // drawn are the experiments that a figure of compositions shows: all but those that were called
-// off, whose compositions were never made.
+// off, whose compositions were never made, and references.
 func drawn(s *campaign.State) (all []*campaign.Experiment) {
 	for i := range s.Experiments {
-		if x := &s.Experiments[i]; !x.Status.CalledOff() {
+		if x := &s.Experiments[i]; !x.Status.CalledOff() && !x.Reference() {
 			all = append(all, x)
 		}
 	}

@@ -1833,6 +1833,15 @@ func htmlCampaignCourse(w *bytes.Buffer, dot *campaignPage) {
 		w.WriteString(string(dot2.SVG))
 		w.WriteString("</div></figure>")
 	}
+	for _, dot4 := range dot.Drawn.Controls {
+		w.WriteString("<figure><h2>")
+		markup.Escape(w, dot4.Title)
+		w.WriteString(`</h2><div class="report">`)
+		w.WriteString(string(dot4.SVG))
+		w.WriteString("</div><figcaption>")
+		markup.Escape(w, dot4.Caption)
+		w.WriteString("</figcaption></figure>")
+	}
 }
 
 func htmlEvents(w *bytes.Buffer, dot eventList) {
@@ -5036,7 +5045,8 @@ func htmlExperimentContent(w *bytes.Buffer, dot *experimentPage) {
 		}
 		w.WriteString(`> It did not take place</label>
 `)
-		if dot.Excluded {
+		if dot.Reference() {
+		} else if dot.Excluded {
 			w.WriteString(`<label class="check"><input type="radio" name="how" value="include"`)
 			if dot.Typed("correct", "how") == "include" {
 				w.WriteString(" checked")
