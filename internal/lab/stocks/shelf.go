@@ -11,10 +11,8 @@ import (
 
 // Shelf has the contents of the lab's stocks: a pure fold of their stream.
 type Shelf struct {
-	last   events.Sequence // of the newest event of the stream
 	stocks map[string]campaign.Stock
 	taken  map[command]*events.StockTaken // the latest of each command
-	asked  map[[2]string]string           // digests of requests, by actor and identifier
 }
 
 // command names a command in the lab. Two copies of a store have commands of the same name.
@@ -23,10 +21,7 @@ type command struct{ store, id string }
 // NewShelf returns the shelf before the first event, or with the stocks of an earlier one, for a
 // reader who does not ask for takes.
 func NewShelf(of ...campaign.Stock) *Shelf {
-	s := &Shelf{
-		stocks: make(map[string]campaign.Stock), taken: make(map[command]*events.StockTaken),
-		asked: make(map[[2]string]string),
-	}
+	s := &Shelf{stocks: make(map[string]campaign.Stock), taken: make(map[command]*events.StockTaken)}
 	for _, stock := range of {
 		s.stocks[stock.Name] = stock
 	}
@@ -39,10 +34,6 @@ func (s *Shelf) Apply(e events.Event) (problem string, err error) {
 	payload, err := events.Lab.Decode(e)
 	if err != nil {
 		return "", err
-	}
-	s.last = e.Sequence
-	if e.Request != "" {
-		s.asked[[2]string{e.Actor, e.Request}] = e.RequestDigest
 	}
 	switch p := payload.(type) {
 	case *events.LabStockCounted:
