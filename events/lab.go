@@ -119,4 +119,5 @@ var Lab = NewVocabulary(
 	RowOf[DeviceFreed](KindDeviceFreed, 1),
 	RowOf[StockTaken](KindStockTaken, 1),
 	RowOf[LabStockCounted](KindStockCounted, 1),
+	RowOf[ResourceServiced](KindResourceServiced, 1),
 )

@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
+	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/stocks"
 )
 
@@ -64,7 +65,8 @@ func (d *Draws) add(def *definition.Campaign, all draw) {
 }
 
 // lab audits the stocks in the log of a lab: nothing was taken twice, and each draw of a campaign has
-// its take. A take without a draw is of a command that was not sent.
+// its take. A take without a draw is of a command that was not sent. What is said of the service of
+// instruments was said by people, of a time that lay ahead.
 func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 	shelf := stocks.NewShelf()
 	taken := make(map[string][]*events.StockTaken)
@@ -83,6 +85,19 @@ func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 			p := payload.(*events.StockTaken)
 			taken[p.Command] = append(taken[p.Command], p)
 			r.Takes++
+		}
+	}
+	service := make(devices.Service)
+	for e, err := range events.ReadCampaign(ctx, log, events.ServiceStream, 0) {
+		if err != nil {
+			return err
+		}
+		problem, err := service.Apply(e)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			r.mismatch(e.Campaign, decisions.Mismatch{Position: e.Position, Event: e.Kind, Subject: "service", Problem: problem})
 		}
 	}
 	if draws == nil {

@@ -120,8 +120,10 @@ type Lab struct {
 	filings *filings       // of that log
 	devices *devices.Queue // in that log
 	stocks  *stocks.Stocks // in that log
-	worker  string         // a random word for this process, in that log
-	past    view.Past      // campaigns as they were, for readers
+	// services is what people have said of the lab's instruments, in that log
+	services *devices.Services
+	worker   string    // a random word for this process, in that log
+	past     view.Past // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
@@ -168,6 +170,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	l.filings = &filings{own: l.own}
 	l.devices = devices.New(l.own, devices.Options{Review: l.review})
 	l.stocks = stocks.New(l.own, DeclaredIn(o.Registry, o.Folder))
+	l.services = devices.NewServices(l.own)
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.custodian.join(ctx); err != nil {
 		l.Close()

@@ -157,6 +157,8 @@ class AsyncClient(_Waiting):
     methods = _of_client(Client.methods)
     stocks = _of_client(Client.stocks)
     count = _of_client(Client.count)
+    instruments = _of_client(Client.instruments)
+    service = _of_client(Client.service)
     version = _of_client(Client.version)
 
 

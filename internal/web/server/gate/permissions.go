@@ -112,5 +112,8 @@ var needed = map[string]Need{
 	"list-stocks": {Permission: accounts.See},
 	"count-stock": {Permission: accounts.Run},
 
+	"list-instruments":   {Permission: accounts.See},
+	"service-instrument": {Permission: accounts.Run},
+
 	"abort-device": {}, // it asks for Run in each campaign
 }
