@@ -226,6 +226,28 @@ func (c *Campaign) Unsafe() (needs []string) {
 	return needs
 }
 
+// InLab are those of the remedies for what a run waits for that are done in the lab.
+func InLab(remedies []problem.Remedy) []problem.Remedy {
+	return slices.DeleteFunc(slices.Clone(remedies), func(r problem.Remedy) bool {
+		return r.Action != problem.CountLab && r.Action != problem.Service
+	})
+}
+
+// Task is what a run waits for, where that is a task of a person.
+func Task(waitingFor string) string { return strings.TrimPrefix(waitingFor, toPerson) }
+
+// toPerson begins what a run waits for that a person has to do.
+const toPerson = "a person: "
+
+// NeedsInLab says what a run waits for that a person has to do in the lab: the log of the campaign does not
+// have it.
+func NeedsInLab(waitingFor string, remedies []problem.Remedy, how How) (needs []string) {
+	for _, r := range InLab(remedies) {
+		needs = append(needs, fmt.Sprintf("%s; %s with `%s`", Task(waitingFor), r.Text, how(r)))
+	}
+	return needs
+}
+
 // short says for which stock the next experiment waits, and how it is refilled.
 func (c *Campaign) short(how How) []string {
 	if c.Short == nil {

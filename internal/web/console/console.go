@@ -178,6 +178,8 @@ func (c *Console) Pages() []Route {
 		{"POST /begin/table", c.page(lookAtTable)},
 		{"GET /stocks", c.page(showLabStocks)},
 		{"POST /stocks", c.page(countLabStock)},
+		{"GET /instruments", c.page(showLabInstruments)},
+		{"POST /instruments", c.page(sayLabInstrument)},
 		{"GET /compare", c.page(showCompare)},
 		{"GET /compare/data", c.page(sendCourses)},
 		{"GET /new", c.page(showNew)},

@@ -151,6 +151,7 @@ var saids = map[string]string{
 	"halted":    "It is no longer run here. What is under way at the instrument goes on.",
 	"noted":     "The note is recorded.",
 	"counted":   "Counted: what you said is there.",
+	"serviced":  "Recorded: what you said of the instrument.",
 	"excluded":  "Excluded: nothing there is suggested any more.",
 	"allowed":   "The exclusion is taken back.",
 	"resolved":  "Settled.",
@@ -299,6 +300,9 @@ func wayOf(r problem.Remedy, campaign string) way {
 		return w
 	case problem.CountLab:
 		w.Link = "/stocks?stock=" + subject
+		return w
+	case problem.Service:
+		w.Link = "/instruments?resource=" + subject
 		return w
 	case problem.Confirm:
 		w.Link = "/confirm?next=" + url.QueryEscape(base)
