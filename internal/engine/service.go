@@ -151,9 +151,6 @@ func (w *Serviced) Of(before Service, now time.Time) (*events.ResourceServiced, 
 		if err := file.check(); err != nil {
 			return nil, err
 		}
-		if file.Kept() {
-			return nil, invalid("a file has no address: give the one under which others can fetch it")
-		}
 		p.Files = append(p.Files, file.Attachment)
 	}
 	return p, nil
