@@ -1,8 +1,11 @@
 package console
 
 import (
+	"cmp"
+
 	"github.com/campaignd/campaignd/internal/engine"
 	"github.com/campaignd/campaignd/internal/ground/clock"
+	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/view"
 )
 
@@ -34,7 +37,8 @@ func (v *visit) labInstruments() (all []labInstrument, err error) {
 
 // showLabInstruments lists the instruments of the lab, with the form that says of one whether it is in service.
 func showLabInstruments(v *visit) error {
-	p := labInstrumentsPage{shell: v.shell("Instruments of the lab"), Chosen: text(v.r, "resource"), Said: saidOf(v)}
+	p := labInstrumentsPage{shell: v.shell("Instruments of the lab"), Said: saidOf(v)}
+	p.Chosen = cmp.Or(p.Said.Resource, v.r.URL.Query().Get("resource")) // typed, or from the link of a campaign
 	p.Watch = "*"
 	if err := p.Visitor.may(See, ""); err != nil {
 		return err
@@ -69,6 +73,9 @@ func sayLabInstrument(v *visit) error {
 	if err := v.visitor().may(Run, ""); err != nil {
 		v.visitor().refused(Run, "")
 		return err
+	}
+	if err := v.r.ParseForm(); err != nil {
+		return problem.New(problem.Invalid, "the form cannot be read: %w", err)
 	}
 	if v.refusal = v.lab.Serve(saidOf(v), requested(v.r, engine.Request{})); v.refusal != nil {
 		return showLabInstruments(v)

@@ -189,7 +189,10 @@ var mayDo = map[string]string{
 	"cancel":          "scientist integrator admin here",
 	"list-stocks":     "viewer expert scientist integrator auditor admin",
 	"count-stock":     "scientist admin",
-	"abort-device":    "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
+
+	"list-instruments":   "viewer expert scientist integrator auditor admin",
+	"service-instrument": "scientist admin",
+	"abort-device":       "viewer expert scientist integrator auditor admin here nothing", // each campaign by its own right
 }
 
 // route is an operation of the API's own description.
