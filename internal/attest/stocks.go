@@ -65,8 +65,8 @@ func (d *Draws) add(def *definition.Campaign, all draw) {
 }
 
 // lab audits the stocks in the log of a lab: nothing was taken twice, and each draw of a campaign has
-// its take. A take without a draw is of a command that was not sent. What is said of the service of
-// instruments was said by people, of a time that lay ahead.
+// its take. A take without a draw is of a command that was not sent. Each word on the service of an
+// instrument came from a person, about a time that lay ahead.
 func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 	shelf := stocks.NewShelf()
 	taken := make(map[string][]*events.StockTaken)

@@ -75,7 +75,7 @@ type Resource struct {
 	// Ticket is the campaign's place in the queue of an instrument that
 	// campaigns share.
 	Ticket Ticket
-	// Service is what people have said of it, if it is the lab's.
+	// Service is its service, if it is the lab's.
 	Service Service
 }
 

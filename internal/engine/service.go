@@ -10,8 +10,8 @@ import (
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
-// Service is what a person has said last of an instrument of the lab. The zero Service withholds nothing:
-// it is that of an instrument of which nothing was said, or which is not the lab's.
+// Service is the last word of a person on an instrument of the lab. The zero Service withholds nothing: it
+// stands for an instrument without such a word, or one that is not the lab's.
 type Service struct {
 	events.ResourceServiced
 	// At is when it was said, By who said it.

@@ -116,14 +116,13 @@ type Lab struct {
 
 	custodian custodian
 
-	own     *lablog.Log
-	filings *filings       // of that log
-	devices *devices.Queue // in that log
-	stocks  *stocks.Stocks // in that log
-	// services is what people have said of the lab's instruments, in that log
-	services *devices.Services
-	worker   string    // a random word for this process, in that log
-	past     view.Past // campaigns as they were, for readers
+	own      *lablog.Log
+	filings  *filings          // of that log
+	devices  *devices.Queue    // in that log
+	stocks   *stocks.Stocks    // in that log
+	services *devices.Services // in that log
+	worker   string            // a random word for this process, in that log
+	past     view.Past         // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex

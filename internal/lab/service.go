@@ -22,7 +22,7 @@ func InstrumentsIn(reg registry.Registry, folder string) ([]string, error) {
 	return slices.Sorted(maps.Keys(file.Instruments)), nil
 }
 
-// Services returns what people have said of the lab's instruments, in the order of their names.
+// Services returns the service of the lab's instruments, in the order of their names.
 func (l *Lab) Services() ([]engine.Service, error) {
 	names, err := InstrumentsIn(l.options.Registry, l.options.Folder)
 	if err != nil {
@@ -42,7 +42,7 @@ func (l *Lab) Serve(word engine.Serviced, by engine.Request) error {
 	return err
 }
 
-// services is what people have said of the instruments of a campaign.
+// services knows the service of the instruments of a campaign.
 type services struct {
 	of     *devices.Services
 	source string
@@ -60,8 +60,8 @@ func (s *services) Serviced(source string, fresh bool) (map[string]engine.Servic
 	return s.of.Of(s.names, fresh)
 }
 
-// servicesOf returns what people have said of the instruments of a campaign that is about to be run; nil
-// where no lab's log is held.
+// servicesOf returns the service of the instruments of a campaign that is about to be run; nil where no
+// lab's log is held.
 func (h *Local) servicesOf() drive.Services {
 	if h.options.Services != nil {
 		return &services{of: h.options.Services}

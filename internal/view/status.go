@@ -233,14 +233,14 @@ func InLab(remedies []problem.Remedy) []problem.Remedy {
 	})
 }
 
-// Task is what a run waits for, where that is a task of a person.
+// Task takes from the words for a wait that it is for a person.
 func Task(waitingFor string) string { return strings.TrimPrefix(waitingFor, toPerson) }
 
-// toPerson begins what a run waits for that a person has to do.
+// toPerson begins the words for a wait for a person.
 const toPerson = "a person: "
 
-// NeedsInLab says what a run waits for that a person has to do in the lab: the log of the campaign does not
-// have it.
+// NeedsInLab lists the tasks of a person in the lab that a run waits for: the log of the campaign does not
+// have them.
 func NeedsInLab(waitingFor string, remedies []problem.Remedy, how How) (needs []string) {
 	for _, r := range InLab(remedies) {
 		needs = append(needs, fmt.Sprintf("%s; %s with `%s`", Task(waitingFor), r.Text, how(r)))

@@ -71,7 +71,7 @@ type Runner struct {
 	// Stocks, if set, are those of the lab. Without them, as in a campaign in memory, nothing limits
 	// draws from a stock of the lab.
 	Stocks Stocks
-	// Services, if set, is what people have said of the lab's instruments. Without it all are in service.
+	// Services, if set, knows the service of the lab's instruments. Without it all are in service.
 	Services Services
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors

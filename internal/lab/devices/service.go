@@ -14,7 +14,7 @@ import (
 	"github.com/campaignd/campaignd/internal/lab/lablog"
 )
 
-// Service is what people have said of the lab's instruments last, by their names: a pure fold of
+// Service has the last word on each of the lab's instruments, by their names: a pure fold of
 // [events.ServiceStream].
 type Service map[string]engine.Service
 
@@ -32,7 +32,7 @@ func (s Service) Apply(e events.Event) (fault string, err error) {
 	s[p.Resource] = engine.Service{ResourceServiced: *p, At: e.Time, By: e.Actor}
 	switch renewed := !p.CalibratedUntil.Equal(before.CalibratedUntil); {
 	case engine.CheckActor(e.Actor) != nil:
-		return fmt.Sprintf("%q says whether %s is in service, and is no person", e.Actor, p.Resource), nil
+		return fmt.Sprintf("%q says whether %s is in service, and is not a person", e.Actor, p.Resource), nil
 	case renewed && p.Out:
 		return p.Resource + " is out of service, and its calibration another one", nil
 	case renewed && !p.CalibratedUntil.IsZero() && !e.Time.Before(p.CalibratedUntil):
@@ -41,17 +41,17 @@ func (s Service) Apply(e events.Event) (fault string, err error) {
 	return "", nil
 }
 
-// Services is what people have said of the lab's instruments, as this process knows it. Its methods may be
+// Services are the words of people on the lab's instruments, as this process knows them. Its methods may be
 // called by several goroutines.
 type Services struct{ *lablog.Stream[Service] }
 
-// NewServices returns what a lab's log has.
+// NewServices returns those in a lab's log.
 func NewServices(own *lablog.Log) *Services {
 	return &Services{lablog.NewStream(own, events.ServiceStream, func() Service { return make(Service) })}
 }
 
-// Of returns what was said of instruments, by other names for them, and a channel that is closed once
-// that may have changed. Of one of which nothing can be known now nobody knows that it is not open.
+// Of returns the service of instruments, by other names for them, and a channel that is closed once that
+// may have changed. Where the log cannot be read they are withheld: one of them may be open.
 func (s *Services) Of(names map[string]string, fresh bool) (all map[string]engine.Service, changed <-chan struct{}) {
 	changed = s.Changed()
 	all = make(map[string]engine.Service, len(names))
@@ -72,8 +72,8 @@ func (s *Services) Of(names map[string]string, fresh bool) (all map[string]engin
 	return all, changed
 }
 
-// List returns what was said of the lab's instruments, in the order of their names; names are those of
-// lab.yaml, of which nothing need have been said.
+// List returns the service of the lab's instruments, in the order of their names: those of lab.yaml, and
+// others that people have spoken of.
 func (s *Services) List(names []string) (all []engine.Service, err error) {
 	err = s.Read(false, func(said Service) error {
 		all = said.List(names)

@@ -139,7 +139,7 @@ func TestFaultsOfService(t *testing.T) {
 		fault string
 	}{
 		{"person:ada", events.ResourceServiced{Resource: "oven", Out: true}, ""},
-		{"engine", events.ResourceServiced{Resource: "oven"}, `"engine" says whether oven is in service, and is no person`},
+		{"engine", events.ResourceServiced{Resource: "oven"}, `"engine" says whether oven is in service, and is not a person`},
 		{"person:ada", events.ResourceServiced{Resource: "oven", CalibratedUntil: at}, "oven is said to be calibrated until a time that was over"},
 		{"person:ada", events.ResourceServiced{Resource: "oven", CalibratedUntil: at}, ""}, // as it was
 		{"person:ada", events.ResourceServiced{Resource: "oven", Out: true, CalibratedUntil: at.Add(time.Hour)}, "oven is out of service, and its calibration another one"},

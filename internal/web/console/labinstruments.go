@@ -35,7 +35,7 @@ func (v *visit) labInstruments() (all []labInstrument, err error) {
 	return all, err
 }
 
-// showLabInstruments lists the instruments of the lab, with the form that says of one whether it is in service.
+// showLabInstruments lists the instruments of the lab, with the form for a word on one of them.
 func showLabInstruments(v *visit) error {
 	p := labInstrumentsPage{shell: v.shell("Instruments of the lab"), Said: saidOf(v)}
 	p.Chosen = cmp.Or(p.Said.Resource, v.r.URL.Query().Get("resource")) // typed, or from the link of a campaign
@@ -83,8 +83,8 @@ func sayLabInstrument(v *visit) error {
 	return v.redirect("/instruments", "serviced")
 }
 
-// unserviced are the instruments of the lab that are withheld or soon will be, in words. What cannot be read is
-// shown by their own page.
+// unserviced are the instruments of the lab that are withheld or soon will be, in words. Their own page says
+// why they cannot be read.
 func (v *visit) unserviced() (texts []string, instruments bool) {
 	all, err := v.labInstruments()
 	for _, s := range all {

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/campaignd/campaignd/internal/engine"
@@ -19,7 +20,7 @@ type labStocksPage struct {
 
 // showLabStocks lists the stocks of the lab, with the form that counts one.
 func showLabStocks(v *visit) error {
-	p := labStocksPage{shell: v.shell("Stocks of the lab"), Chosen: text(v.r, "stock"), What: text(v.r, "what")}
+	p := labStocksPage{shell: v.shell("Stocks of the lab"), Chosen: cmp.Or(text(v.r, "stock"), v.r.URL.Query().Get("stock")), What: text(v.r, "what")}
 	p.Watch = "*"
 	if err := p.Visitor.may(See, ""); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"github.com/campaignd/campaignd/internal/web/server/problems"
 )
 
-// LabInstruments is what people have said of the instruments of the lab, in the order of their names.
+// LabInstruments are the instruments of the lab with their service, in the order of their names.
 type LabInstruments struct {
 	Instruments []engine.Service `json:"instruments"`
 }
