@@ -1,15 +1,21 @@
 package lab_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/campaignd/campaignd/adapters/instruments"
+	"github.com/campaignd/campaignd/events"
+	"github.com/campaignd/campaignd/events/store"
 	"github.com/campaignd/campaignd/internal/engine"
+	"github.com/campaignd/campaignd/internal/files/campaignfile"
 	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/internal/lab"
+	"github.com/campaignd/campaignd/internal/lab/equip"
 	"github.com/campaignd/campaignd/internal/tests/must"
 	"github.com/campaignd/campaignd/internal/tests/pgtest"
 )
@@ -72,4 +78,37 @@ func TestServiced(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Law: a program that runs one store of a lab in a database hears of what is said at a server there.
+func TestServicedOneStore(t *testing.T) {
+	r := new(rack)
+	o := lab.Options{Folder: t.TempDir(), Database: pgtest.URL(t), Registry: tipping(r), Log: t.Logf, Watches: true}
+	must.Do(t, os.WriteFile(filepath.Join(o.Folder, "lab.yaml"), []byte("instruments: {robot: {tipper: {}}}\n"), 0o600))
+	l := must.Get(lab.Open(t.Context(), o))(t)
+	t.Cleanup(l.Close)
+	ada := engine.Request{Actor: "person:ada"}
+	must.Do(t, l.Serve(engine.Serviced{Resource: "robot", Out: true}, ada))
+	text := strings.Replace(pumping("one", 2), "{pump: {}}", "{lab: robot}\nlab: {instruments: {robot: {tipper: {}}}}", 1)
+	file := must.Get(campaignfile.Parse(o.Registry, "one.yaml", []byte(text)))(t)
+	h := must.Get(lab.OpenLocal(t.Context(), store.In(o.Database, "one"), lab.LocalOptions{Registry: o.Registry}))(t)
+	t.Cleanup(func() { _ = h.Close() })
+	must.Do(t, h.Define(t.Context(), events.CampaignDefined{Definition: file.Definition, Source: file.Source}, ada))
+	equipment := must.Get(equip.Open(t.Context(), o.Registry, file.Definition, instruments.Environment{Folder: o.Folder}))(t)
+	t.Cleanup(func() { _ = equipment.Close() })
+	waits := make(chan string, 100)
+	run := must.Get(h.Start(t.Context(), "one", equipment, lab.Hooks{Observe: func(_ *engine.Core, wait engine.Wait) {
+		waits <- wait.For
+	}}))(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	over := make(chan error, 1)
+	go func() { over <- run.Run(ctx) }()
+	for wait := range waits {
+		if strings.HasPrefix(wait, "a person: robot is out of service since ") {
+			break
+		}
+	}
+	must.Do(t, l.Serve(engine.Serviced{Resource: "robot"}, ada))
+	must.Do(t, <-over)
 }
