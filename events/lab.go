@@ -121,4 +121,5 @@ var Lab = NewVocabulary(
 	RowOf[LabStockCounted](KindStockCounted, 1),
 	RowOf[PlaceTaken](KindPlaceTaken, 1),
 	RowOf[PlaceFreed](KindPlaceFreed, 1),
+	RowOf[ResourceServiced](KindResourceServiced, 1),
 )

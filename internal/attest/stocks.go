@@ -8,6 +8,7 @@ import (
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/events/definition"
 	"github.com/campaignd/campaignd/internal/attest/decisions"
+	"github.com/campaignd/campaignd/internal/lab/devices"
 	"github.com/campaignd/campaignd/internal/lab/stocks"
 )
 
@@ -90,7 +91,8 @@ func (d *Draws) add(def *definition.Campaign, all draw) {
 
 // lab audits the stocks and places in the log of a lab: nothing was taken twice, no place was fuller than
 // it can be, and each draw of a campaign and each of its batches in a place has its take. A take without
-// a draw is of a command that was not sent.
+// a draw is of a command that was not sent. Each word on the service of an instrument came from a person,
+// about a time that lay ahead.
 func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 	shelf := stocks.NewShelf()
 	taken := make(map[string][]*events.StockTaken)
@@ -118,6 +120,19 @@ func (r *Audit) lab(ctx context.Context, log events.Log, draws *Draws) error {
 			of := p.Occupant
 			of.Store = ""
 			occupied[stay{of: of, place: p.Place}] = true
+		}
+	}
+	service := make(devices.Service)
+	for e, err := range events.ReadCampaign(ctx, log, events.ServiceStream, 0) {
+		if err != nil {
+			return err
+		}
+		problem, err := service.Apply(e)
+		if err != nil {
+			return err
+		}
+		if problem != "" {
+			r.mismatch(e.Campaign, decisions.Mismatch{Position: e.Position, Event: e.Kind, Subject: "service", Problem: problem})
 		}
 	}
 	if draws == nil {

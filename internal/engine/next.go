@@ -77,6 +77,8 @@ type Resource struct {
 	// Ticket is the campaign's place in the queue of an instrument that
 	// campaigns share.
 	Ticket Ticket
+	// Service is its service, if it is the lab's.
+	Service Service
 }
 
 // Only is the one instrument of a campaign without a procedure.
@@ -240,6 +242,7 @@ func RulesCounting(group func([]*campaign.Experiment) [][]*campaign.Experiment) 
 		nextActBreak,
 		nextDispatch,
 		nextPause,
+		nextService,
 		nextStock,
 		nextReference,
 		nextOutlier,
@@ -512,7 +515,7 @@ func nextDispatch(c Now) (Step, error) {
 		return nil, nil
 	}
 	x := firstWith(c.State, campaign.Requested)
-	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) || Short(c) != nil {
+	if x == nil || restsUntil(c).After(c.Now) || heldBack(c.State, x) || Short(c) != nil || withheld(c) != nil {
 		return nil, nil
 	}
 	switch {
@@ -624,7 +627,7 @@ func notMeasured(s *campaign.State) (ids []string) {
 
 // Deadline returns when the core must be asked again though nothing has
 // arrived: the first question expires, or an instrument counts as stalled or is
-// given up, or has rested. Zero means never. A deadline that is passed stays
+// given up, or has rested, or a calibration expires. Zero means never. A deadline that is passed stays
 // one: the rule that it belongs to answers first. When a question expires is [Expiry].
 func Deadline(c Now) time.Time {
 	var first time.Time
@@ -647,6 +650,11 @@ func Deadline(c Now) time.Time {
 		add(giveUp)
 	}
 	add(actDeadline(c))
+	for _, name := range c.Definition.Resources() {
+		if until := c.Resources[name].Service.CalibratedUntil; until.After(c.Now) {
+			add(until)
+		}
+	}
 	for _, d := range securing(c) {
 		add(d.At.Add(safetyHolds))
 	}

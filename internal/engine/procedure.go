@@ -55,7 +55,7 @@ func nextBatch(c Now) events.Payload {
 	waiting := waitingForBatch(c.State)
 	size := c.Definition.Batch.Size()
 	switch {
-	case waiting == nil || c.Status.Ended():
+	case waiting == nil || c.Status.Ended() || withheld(c) != nil:
 		return nil
 	case len(waiting) >= size:
 		return planned(c.State, waiting[:size])
@@ -323,7 +323,7 @@ func nextAct(c Now, next Due) Step {
 	place := labPlace(c, b, stage)
 	subject := events.ActID(len(c.Acts) + 1)
 	_, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks)
-	if short != nil || actRests(c, next.Resource).After(c.Now) || r.Lost != "" {
+	if short != nil || actRests(c, next.Resource).After(c.Now) || r.Lost != "" || r.Service.Withheld(c.Now) != "" {
 		return nil
 	}
 	switch {
@@ -505,6 +505,9 @@ func Awaited(c Now, b *campaign.Batch) (text string, remedies []problem.Remedy) 
 
 // awaitedFor says what an act waits for that may begin.
 func awaitedFor(c Now, b *campaign.Batch, next Due) (text string, remedies []problem.Remedy) {
+	if s := c.Resources[next.Resource].Service; s.Withheld(c.Now) != "" {
+		return s.wait(c.Now)
+	}
 	stage := b.Stage(next.Stage)
 	subject := events.ActID(len(c.Acts) + 1)
 	if _, short := drawn(c.State, stage.Draws, subject, next.Experiments, c.LabStocks); short != nil && short.Fault {

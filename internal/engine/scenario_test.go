@@ -42,12 +42,14 @@ import (
 //	    What happened, one event a line in the notation of scenario_words_test.go; "at 5m"
 //	    is a line too: what follows happened five minutes after the campaign was defined.
 //
-//	next [at=5m] [recovering] [undescribed] [calling] [ticket=unqueued|waiting|held] [left=2 [taken=2] [fault]]
+//	next [at=5m] [recovering] [undescribed] [calling] [ticket=unqueued|waiting|held] [left=2 [taken=2] [fault]] [out] [calibrated=5m] [unread]
 //	    The next step, at that time or when the last event happened; calling where the
 //	    instrument is being called about all that is called off. Nothing is done, but
 //	    measurements that are to be judged first are. With a ticket the instrument is one
 //	    that campaigns share. With left so many tips are on the rack of the lab, and so many
-//	    were taken for e1; with fault the lab's log cannot be read.
+//	    were taken for e1; with fault the lab's log cannot be read. Out, the instrument is
+//	    out of service since the beginning; it is calibrated until so long after that; unread,
+//	    nothing of it can be known.
 //
 //	run [at=5m]
 //	    Does one step after the other, as far as that needs neither an instrument nor an
@@ -314,6 +316,7 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 	if only.Ticket.Place == engine.Waiting {
 		only.Ticket.Behind = "lfp"
 	}
+	only.Service = serviceOf(t, d)
 	world.Resources = engine.Only(only)
 	if d.HasArg("left") {
 		var left, taken int
@@ -327,6 +330,21 @@ func (s *scenario) worldOf(t *testing.T, d *datadriven.TestData) engine.World {
 		}
 	}
 	return world
+}
+
+// serviceOf is what people have said of the instrument of a command.
+func serviceOf(t *testing.T, d *datadriven.TestData) (s engine.Service) {
+	s.Resource, s.At, s.By = "spectrometer", beginning, "person:ada"
+	s.Out, s.Reason = d.HasArg("out"), "lamp exchanged"
+	if d.HasArg("calibrated") {
+		var after string
+		d.ScanArgs(t, "calibrated", &after)
+		s.CalibratedUntil = beginning.Add(must.Get(time.ParseDuration(after))(t))
+	}
+	if d.HasArg("unread") {
+		s.Unread = "the disk is full"
+	}
+	return s
 }
 
 func (s *scenario) next(t *testing.T, world engine.World) engine.Step {

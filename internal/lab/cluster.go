@@ -588,6 +588,11 @@ func (c *cluster) hear(e events.Event) {
 		c.lab.announce()
 		return
 	}
+	if e.Campaign == events.ServiceStream {
+		c.lab.services.Hear()
+		c.lab.announce()
+		return
+	}
 	if name, ok := events.StoreOfStream(e.Campaign); ok {
 		c.lab.mu.Lock()
 		s := c.lab.stores[c.address(name)]

@@ -84,7 +84,9 @@ type ownDevices struct {
 	database string
 	options  LocalOptions
 
-	stocks    *stocks.Stocks // nil until a campaign draws from them
+	stocks    *stocks.Stocks    // nil until a campaign draws from them
+	services  *devices.Services // nil until a campaign is run
+	ctx       context.Context   // ends what follows the log
 	stop      context.CancelFunc
 	following sync.WaitGroup
 }
@@ -107,6 +109,7 @@ func (h *Local) queue(name string) (*devices.Campaign, error) {
 			return nil, err
 		}
 		own := &ownDevices{log: log, database: database, options: h.options}
+		own.ctx, own.stop = context.WithCancel(context.Background())
 		own.queue = devices.New(log, devices.Options{Review: own.review})
 		h.devices = own
 	}
@@ -138,9 +141,7 @@ func (o *ownDevices) close() error {
 	if o == nil {
 		return nil
 	}
-	if o.stop != nil {
-		o.stop()
-	}
+	o.stop()
 	o.following.Wait()
 	o.queue.Close()
 	return o.log.Close()

@@ -116,12 +116,13 @@ type Lab struct {
 
 	custodian custodian
 
-	own     *lablog.Log
-	filings *filings       // of that log
-	devices *devices.Queue // in that log
-	stocks  *stocks.Stocks // in that log
-	worker  string         // a random word for this process, in that log
-	past    view.Past      // campaigns as they were, for readers
+	own      *lablog.Log
+	filings  *filings          // of that log
+	devices  *devices.Queue    // in that log
+	stocks   *stocks.Stocks    // in that log
+	services *devices.Services // in that log
+	worker   string            // a random word for this process, in that log
+	past     view.Past         // campaigns as they were, for readers
 
 	// defining is held while a campaign is begun: names stay different.
 	defining sync.Mutex
@@ -168,6 +169,7 @@ func Open(ctx context.Context, o Options) (*Lab, error) {
 	l.filings = &filings{own: l.own}
 	l.devices = devices.New(l.own, devices.Options{Review: l.review})
 	l.stocks = stocks.New(l.own, DeclaredIn(o.Registry, o.Folder))
+	l.services = devices.NewServices(l.own)
 	l.ctx, l.stop = context.WithCancel(context.WithoutCancel(ctx))
 	if err := l.custodian.join(ctx); err != nil {
 		l.Close()

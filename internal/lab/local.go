@@ -42,6 +42,8 @@ type LocalOptions struct {
 	Devices *devices.Store
 	// Stocks are those of the lab to the store, likewise.
 	Stocks *stocks.Store
+	// Services are those of the lab's instruments, likewise.
+	Services *devices.Services
 	// Remark, if set, takes messages about a campaign for a person that are in no event. It may
 	// be called by several goroutines.
 	Remark func(campaign, text string)

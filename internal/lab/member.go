@@ -322,6 +322,7 @@ func (s *member) localOptions() LocalOptions {
 		Open:     s.lab.options.open,
 		Devices:  s.lab.devices.Store(s.lab.relative(s.path)),
 		Stocks:   s.lab.stocks.Store(s.lab.relative(s.path)),
+		Services: s.lab.services,
 		Remark:   func(campaign, text string) { s.lab.options.Log("%s: %s", campaign, text) },
 	}
 }

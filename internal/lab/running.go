@@ -103,6 +103,7 @@ func (h *Local) Start(
 		c.Close()
 		return nil, err
 	}
+	c.runner.Services = h.servicesOf()
 	c.meter = h.metrics.begin(view.CampaignOf(c.runner.Core(), view.Shown{}, ""))
 	c.runner.Meter = c.meter
 	c.watch(ctx, state)

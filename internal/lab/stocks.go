@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -105,35 +104,36 @@ func (h *Local) stocksOf(s *campaign.State, folder string) (drive.Stocks, error)
 	own := h.devices // opened by queue
 	if own.stocks == nil {
 		own.stocks = stocks.New(own.log, DeclaredIn(h.options.Registry, folder))
-		ctx, stop := context.WithCancel(context.Background())
-		own.stop = stop
-		own.following.Go(func() { own.follow(ctx) })
+		own.follow(events.StocksStream, own.stocks.Hear)
 	}
 	return own.stocks.Store(store.Name(h.address)).Campaign(s.Name), nil
 }
 
-// follow has the stocks hear of what other processes append.
-func (o *ownDevices) follow(ctx context.Context) {
-	var last events.Position
-	for ctx.Err() == nil {
-		if log, err := o.log.Store(); err == nil {
-			last = max(last, log.Last())
-			for e, err := range log.Follow(ctx, last) {
-				if err != nil {
-					break
-				}
-				last = e.Position
-				if e.Campaign == events.StocksStream {
-					o.stocks.Hear()
+// follow has a stream of the lab's log hear of what other processes append.
+func (o *ownDevices) follow(stream string, hear func()) {
+	ctx := o.ctx
+	o.following.Go(func() {
+		var last events.Position
+		for ctx.Err() == nil {
+			if log, err := o.log.Store(); err == nil {
+				last = max(last, log.Last())
+				for e, err := range log.Follow(ctx, last) {
+					if err != nil {
+						break
+					}
+					last = e.Position
+					if e.Campaign == stream {
+						hear()
+					}
 				}
 			}
+			select {
+			case <-time.After(retryAfter):
+				hear() // something may have been missed
+			case <-ctx.Done():
+			}
 		}
-		select {
-		case <-time.After(retryAfter):
-			o.stocks.Hear() // something may have been missed
-		case <-ctx.Done():
-		}
-	}
+	})
 }
 
 var _ drive.Stocks = (*stocks.Campaign)(nil)

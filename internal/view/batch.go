@@ -178,7 +178,7 @@ func (c *Campaign) actsNeed(how How) (needs []string) {
 	needs = append(needs, byHand...)
 	for i := range c.Batches {
 		b := &c.Batches[i]
-		task, person := strings.CutPrefix(b.WaitsFor, "a person: ")
+		task, person := strings.CutPrefix(b.WaitsFor, toPerson)
 		if !person || len(b.Unresolved) > 0 {
 			continue
 		}

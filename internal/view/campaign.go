@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/campaignd/campaignd/events"
@@ -186,10 +187,11 @@ func Summarized(core *engine.Core, summary engine.Summary) Campaign {
 	return CampaignOf(core, Shown{summary: summary, known: true}, "")
 }
 
-// Starved reports whether the campaign goes on only once a stock is refilled: nothing is at work
-// whose end it could wait for.
+// Starved reports whether the campaign goes on only once a stock is refilled, or an instrument back:
+// nothing is at work whose end it could wait for.
 func (c *Campaign) Starved() bool {
-	return c.Short != nil && !slices.ContainsFunc(c.UnderWay, func(x campaign.Experiment) bool {
+	waits := c.Status == campaign.Running && strings.HasPrefix(c.WaitingFor, toPerson)
+	return (c.Short != nil || waits) && !slices.ContainsFunc(c.UnderWay, func(x campaign.Experiment) bool {
 		return x.Status != campaign.Requested
 	})
 }

@@ -244,6 +244,28 @@ func (c *Campaign) DriftText(d campaign.Drift) string {
 		d.Name(c.Definition), format.Quantity(d.Value, d.Unit), format.Short(d.Limits.Lower), format.Short(d.Limits.Upper))
 }
 
+// InLab are those of the remedies for what a run waits for that are done in the lab.
+func InLab(remedies []problem.Remedy) []problem.Remedy {
+	return slices.DeleteFunc(slices.Clone(remedies), func(r problem.Remedy) bool {
+		return r.Action != problem.CountLab && r.Action != problem.Service
+	})
+}
+
+// Task takes from the words for a wait that it is for a person.
+func Task(waitingFor string) string { return strings.TrimPrefix(waitingFor, toPerson) }
+
+// toPerson begins the words for a wait for a person.
+const toPerson = "a person: "
+
+// NeedsInLab lists the tasks of a person in the lab that a run waits for: the log of the campaign does not
+// have them.
+func NeedsInLab(waitingFor string, remedies []problem.Remedy, how How) (needs []string) {
+	for _, r := range InLab(remedies) {
+		needs = append(needs, fmt.Sprintf("%s; %s with `%s`", Task(waitingFor), r.Text, how(r)))
+	}
+	return needs
+}
+
 // short says for which stock the next experiment waits, and how it is refilled.
 func (c *Campaign) short(how How) []string {
 	if c.Short == nil {

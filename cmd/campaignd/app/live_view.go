@@ -102,7 +102,7 @@ func (p *panel) View() tea.View {
 		row("NEEDS YOU", "%s", yellow(fmt.Sprintf("it is not known what became of %s: in another terminal, %s",
 			strings.Join(s.Unresolved, ", "), resolve)))
 	case s.Starved() && s.WaitingFor != "":
-		row("NEEDS YOU", "%s", yellow(strings.TrimPrefix(s.WaitingFor, "a person: ")))
+		row("NEEDS YOU", "%s", yellow(view.Task(s.WaitingFor)))
 	case s.WaitingFor != "":
 		row("waiting for", "%s", s.WaitingFor)
 	case s.Computing.What != "":

@@ -57,6 +57,7 @@ var verbs = map[problem.Action]struct {
 	problem.Allow:         {name: "allow", subject: "EXCLUSION"},
 	problem.Count:         {name: "stock", subject: "STOCK", after: "WHAT"},
 	problem.CountLab:      {name: "stock --lab", subject: "STOCK", after: "WHAT"},
+	problem.Service:       {name: "service", subject: "INSTRUMENT", after: "--back"},
 	problem.Export:        {name: "export"},
 	problem.Explain:       {name: "explain", subject: "DECISION"},
 	problem.Diagnose:      {name: "diagnose"},
@@ -84,6 +85,8 @@ var parts = map[string]string{
 	problem.WayInclude: "--include",
 	problem.WayFurther: "--further NAME=VALUE",
 	problem.WayAnyway:  "--anyway",
+
+	problem.WayCalibrated: "--calibrated-until DATE",
 
 	problem.WayEndProgram: "--end-program",
 	problem.WayPower:      "--voided power",
@@ -131,17 +134,25 @@ func (c commands) words(r problem.Remedy) []string {
 		}
 		return append(line, verb.after)
 	}
-	if r.Action == problem.CountLab {
+	if r.Action == problem.CountLab || r.Action == problem.Service {
 		line := []string{"campaignd", verb.name}
+		lab := ""
 		switch database, _, err := store.Split(c.store); {
 		case c.server != "":
 			line = append(line, "--server", shellArg(c.server))
 		case c.store != "" && store.InDatabase(c.store) && err == nil:
-			line = append(line, shellArg(database))
+			lab = shellArg(database)
 		case c.store != "" && filepath.Dir(c.store) != ".":
-			line = append(line, shellArg(filepath.Dir(c.store)))
+			lab = shellArg(filepath.Dir(c.store))
 		}
-		return append(line, shellArg(subjectOr(r.Subject, verb.subject)), verb.after)
+		if lab != "" && r.Action == problem.Service {
+			lab = "--lab " + lab
+		}
+		line = append(line, lab, shellArg(subjectOr(r.Subject, verb.subject)), verb.after)
+		for _, way := range r.Ways {
+			line = append(line, parts[way])
+		}
+		return line
 	}
 	if r.Action == problem.Note {
 		return c.onStore("note", "WHAT", "--about", subjectOr(r.Subject, "EXPERIMENT"))

@@ -77,13 +77,17 @@ func TestRemediesAreCommands(t *testing.T) {
 			problem.Remedy{},
 			" with `campaignd status 'my lab.campaign'` or `campaignd events 'my lab.campaign'`",
 		},
-		problem.Explain:       {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
-		problem.Diagnose:      {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
-		problem.LogIn:         {problem.Remedy{}, ""},
-		problem.Confirm:       {problem.Remedy{}, ""},
-		problem.Trail:         {problem.Remedy{}, " with `campaignd account trail`"},
-		problem.Count:         {problem.Remedy{Subject: "tips"}, " with `campaignd stock 'my lab.campaign' tips WHAT`"},
-		problem.CountLab:      {problem.Remedy{Subject: "rack"}, " with `campaignd stock --lab rack WHAT`"},
+		problem.Explain:  {problem.Remedy{Subject: "d3"}, " with `campaignd explain 'my lab.campaign' d3`"},
+		problem.Diagnose: {problem.Remedy{}, " with `campaignd diagnose 'my lab.campaign'`"},
+		problem.LogIn:    {problem.Remedy{}, ""},
+		problem.Confirm:  {problem.Remedy{}, ""},
+		problem.Trail:    {problem.Remedy{}, " with `campaignd account trail`"},
+		problem.Count:    {problem.Remedy{Subject: "tips"}, " with `campaignd stock 'my lab.campaign' tips WHAT`"},
+		problem.CountLab: {problem.Remedy{Subject: "rack"}, " with `campaignd stock --lab rack WHAT`"},
+		problem.Service: {
+			problem.Remedy{Subject: "oven", Ways: []string{problem.WayCalibrated}},
+			" with `campaignd service oven --back --calibrated-until DATE`",
+		},
 		problem.AddAccount:    {problem.Remedy{}, " with `campaignd account add NAME --role ROLE`"},
 		problem.ChangeAccount: {problem.Remedy{Subject: "bob"}, " with `campaignd account change bob --answers-as EXPERT`"},
 		problem.Grant: {
@@ -131,6 +135,15 @@ func TestRemediesAreCommands(t *testing.T) {
 	}
 	if how := about.how(problem.Remedy{Text: "restore it from a copy"}); how != "" { // no single command does it
 		t.Errorf("what no command does is done%s", how)
+	}
+	for line, at := range map[string]commands{
+		" with `campaignd service --server http://lab:7070 oven --back`":    {server: "http://lab:7070", store: "a/x.campaign"},
+		" with `campaignd service --lab 'my lab' oven --back`":              {store: "my lab/x.campaign"},
+		" with `campaignd service --lab postgres://ada@db/lab oven --back`": {store: "postgres://ada@db/lab/x"},
+	} {
+		if how := at.how(problem.Remedy{Action: problem.Service, Subject: "oven"}); how != line {
+			t.Errorf("it is done%s, want%s", how, line)
+		}
 	}
 	one := commands{store: "lab.campaign", campaign: "second"}.how(problem.Remedy{Action: problem.Resume})
 	if one != " with `campaignd resume lab.campaign --campaign second`" {

@@ -57,7 +57,7 @@ var table = []struct {
 	}},
 	{"hand", "By hand:", []command{
 		suggestCommand, sheetCommand, tellCommand, correctCommand, anchorCommand, excludeCommand, allowCommand,
-		noteCommand, stockCommand, attachCommand, withdrawCommand, importCommand,
+		noteCommand, stockCommand, serviceCommand, attachCommand, withdrawCommand, importCommand,
 	}},
 	{"look", "Look into it:", []command{
 		eventsCommand, replayCommand, predictCommand, diagnoseCommand, explainCommand, whatIfCommand, filesCommand,

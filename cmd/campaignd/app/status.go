@@ -41,6 +41,9 @@ func status(c *call, core *engine.Core, s *session, t target) error {
 	run := lab.RunningIn(s, s.name)
 	how := commandsOn(t)
 	needs := append(st.NeedsPerson(how, run != nil), pauseInStatus(core.State(), c.about)...)
+	if run != nil {
+		needs = append(needs, view.NeedsInLab(run.WaitingFor, run.Remedies, how)...)
+	}
 	if c.json {
 		return c.printJSON(api.Status{
 			StatusDocument: st.Document(), NeedsPerson: needs, Run: run, Store: c.where(t),

@@ -111,30 +111,17 @@ func (l *labStock) remote(args []string, answer *api.LabStocks) error {
 }
 
 func (l *labStock) local(where string, args []string, answer *api.LabStocks) (err error) {
-	folder := cmp.Or(l.folder, ".")
-	if store.InDatabase(where) {
-		if database, _, err := store.Split(where); err == nil {
-			where = database
-		}
-	} else {
-		folder = where
-		if !lablog.Exists(lablog.Dir(where)) && len(args) == 0 {
-			declared, err := lab.DeclaredIn(l.registry, folder)()
-			answer.Stocks, answer.Places = view.StockStatuses(full(declared.Stocks)), stocks.NewShelf().Places(declared)
-			return err
-		}
-	}
-	own, err := lablog.Open(lablog.Address(where), lablog.Options{})
-	if errors.Is(err, lablog.ErrInUse) {
-		return problem.New(problem.Unavailable, "the lab in %s is served", where).With(problem.Remedy{
-			Text: "say it on its page, or name the server: --server URL",
-		})
-	}
+	folder, own, err := openLab(where, l.folder, len(args) > 0)
 	if err != nil {
 		return err
 	}
+	if own == nil {
+		declared, err := lab.DeclaredIn(l.registry, folder)()
+		answer.Stocks, answer.Places = view.StockStatuses(full(declared.Stocks)), stocks.NewShelf().Places(declared)
+		return err
+	}
 	defer func() { err = errors.Join(err, own.Close()) }()
-	s := stocks.New(own, lab.DeclaredIn(l.registry, filepath.Clean(folder)))
+	s := stocks.New(own, lab.DeclaredIn(l.registry, folder))
 	if len(args) > 0 {
 		if err := l.say(s, args); err != nil {
 			return err
@@ -170,6 +157,26 @@ func (l *labStock) say(s *stocks.Stocks, args []string) error {
 		}
 	}
 	return s.Count(l.counted(args, unit), by)
+}
+
+// openLab opens the log of a lab that nothing serves: of a folder, or of the database of an address, whose
+// lab.yaml is in folder. A log that there is not is made where something is to be recorded, and else nil.
+func openLab(where, folder string, records bool) (_ string, own *lablog.Log, err error) {
+	if !store.InDatabase(where) {
+		folder = where
+		if !records && !lablog.Exists(lablog.Dir(where)) {
+			return folder, nil, nil
+		}
+	} else if database, _, err := store.Split(where); err == nil {
+		where = database
+	}
+	own, err = lablog.Open(lablog.Address(where), lablog.Options{})
+	if errors.Is(err, lablog.ErrInUse) {
+		err = problem.New(problem.Unavailable, "the lab in %s is served", where).With(problem.Remedy{
+			Text: "say it on its page, or name the server: --server URL",
+		})
+	}
+	return filepath.Clean(folder), own, err
 }
 
 // full are stocks that nothing was taken from.

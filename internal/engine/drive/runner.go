@@ -71,6 +71,8 @@ type Runner struct {
 	// Stocks, if set, are the stocks and places of the lab. Without them, as in a campaign in memory,
 	// nothing limits draws from a stock of the lab, and its places have room for any number.
 	Stocks Stocks
+	// Services, if set, knows the service of the lab's instruments. Without it all are in service.
+	Services Services
 	// Slots, if set, has room for as many computations as may go on at once in
 	// the process: without a bound, those of many campaigns take the processors
 	// away from pages, requests and answers.
@@ -88,6 +90,8 @@ type Runner struct {
 	devices  map[string]*device
 	taking   taking
 	couriers couriers
+	// reserviced is closed once what was said of instruments may have changed.
+	reserviced <-chan struct{}
 	// summarized is the revision of the last summary.
 	summarized engine.Revision
 }
@@ -351,8 +355,11 @@ func (r *Runner) world() engine.World {
 		Eager: r.Eager, Resources: make(map[string]engine.Resource, len(r.devices)),
 	}
 	r.lab(&w)
+	said := r.serviced(false)
 	for name, d := range r.devices {
-		w.Resources[name] = d.world()
+		resource := d.world()
+		resource.Service = said[name]
+		w.Resources[name] = resource
 	}
 	r.couriers.world(&w, r.core.State())
 	return w
@@ -414,6 +421,8 @@ func (r *Runner) wait(ctx context.Context, until time.Time) error {
 		case <-r.taking.wake:
 			r.taking.fault = ""
 			r.taking.wake = nil
+			return nil
+		case <-r.reserviced:
 			return nil
 		case <-lease:
 			if r.check(); r.lost() != nil {
@@ -517,7 +526,8 @@ func (r *Runner) tell(ctx context.Context, m ticketed) bool {
 // The order is law 3: the ticket has the command, then the log, and only then a
 // goroutine that may send it. A crash after the log is a command whose fate is
 // asked for; one before it leaves a ticket that others see as taken, until the
-// next run forgets it.
+// next run forgets it. First of all it is looked whether a person has just taken
+// the instrument out of service, in whichever process of the lab.
 func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 	s := r.core.State()
 	subject, command := engine.Named(s, step)
@@ -526,6 +536,9 @@ func (r *Runner) dispatch(ctx context.Context, step engine.Dispatch) error {
 		resource = step.Due.Resource
 	} else {
 		cause = s.Experiment(subject).LastEvent
+	}
+	if r.serviced(true)[resource].Withheld(r.Now()) != "" {
+		return nil // the next step waits for it
 	}
 	d := r.devices[resource]
 	if err := d.use(subject, command); err != nil {

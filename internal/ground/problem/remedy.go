@@ -58,6 +58,8 @@ const (
 	Count Action = "count"
 	// CountLab says what there is of a stock of the lab.
 	CountLab Action = "count_lab"
+	// Service says that an instrument of the lab is back in service.
+	Service Action = "service"
 	// Amend changes settings of the campaign.
 	Amend Action = "amend"
 	// Allow takes an exclusion back.
@@ -103,6 +105,8 @@ const (
 	WayInclude = "include" // take in again what was left out
 	WayFurther = "further" // a further quantity
 	WayAnyway  = "anyway"  // take what the campaign could not ask for
+
+	WayCalibrated = "calibrated_until" // until when it is calibrated
 
 	WayEndProgram = "end_program" // end the instrument's program
 	WayPower      = "power"       // the device was without power

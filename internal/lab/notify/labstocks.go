@@ -16,18 +16,23 @@ const Lab = lablog.Name
 // ApplyLab folds an event of the lab's log. People hear once that a stock of the lab comes to an end,
 // and once that it is used up; a count ends either.
 func (p *Planner) ApplyLab(e events.Event) {
-	if e.Campaign != events.StocksStream {
+	about := map[string]string{events.StocksStream: ofLab, events.ServiceStream: ofInstruments}[e.Campaign]
+	if about == "" {
 		return
 	}
-	s := p.state.Streams[ofLab]
+	s := p.state.Streams[about]
 	if s == nil {
 		s = &stream{}
-		p.state.Streams[ofLab] = s
+		p.state.Streams[about] = s
 	}
 	if e.Sequence <= s.Sequence {
 		return
 	}
 	s.Sequence = e.Sequence
+	if about == ofInstruments {
+		p.service(e)
+		return
+	}
 	shelf := stocks.NewShelf(s.Stocks...)
 	if _, err := shelf.Apply(e); err != nil {
 		return // of a later version: it concerns no one

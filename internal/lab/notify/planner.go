@@ -212,7 +212,7 @@ func (p *Planner) notice(m *matter, name, key string, now time.Time) (n notice, 
 			m.Closed.Sub(said.First) > aware
 		return n, m.Closed, news
 	}
-	if !m.Expires.IsZero() && !now.Before(m.Expires) {
+	if now.Before(m.From) || !m.Expires.IsZero() && !now.Before(m.Expires) {
 		return n, at, false // its expiry will be recorded
 	}
 	from, concerned := p.concerns(m, name)

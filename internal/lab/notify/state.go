@@ -20,6 +20,9 @@ const (
 	drift      kind = "drift"      // a reference experiment is outside its limits
 	shortage   kind = "shortage"   // an experiment waits for a stock
 	low        kind = "low"        // a stock comes to an end
+	serviced   kind = "serviced"   // an instrument is out of service
+	expiring   kind = "expiring"   // its calibration expires soon
+	expired    kind = "expired"
 	finished   kind = "finished"
 	contested  kind = "contested" // two people have answered a question
 )
@@ -37,6 +40,8 @@ type matter struct {
 	Expert  string    `json:"expert,omitempty"`
 	Since   time.Time `json:"since"`
 	Expires time.Time `json:"expires,omitzero"`
+	// From is when it begins to hold, of one that was foreseen.
+	From time.Time `json:"from,omitzero"`
 	// Heading is a one-line summary, Lines hold the details.
 	Heading string   `json:"heading"`
 	Lines   []string `json:"lines,omitempty"`

@@ -151,8 +151,11 @@ func (p *Planner) link(m *matter) string {
 	if m.Kind == question || m.Kind == contested {
 		return p.lab.URL + "/questions/" + url.PathEscape(m.Campaign) + "/" + url.PathEscape(m.Subject)
 	}
-	if m.Campaign == ofLab {
+	switch m.Campaign {
+	case ofLab:
 		return p.lab.URL + "/stocks"
+	case ofInstruments:
+		return p.lab.URL + "/instruments"
 	}
 	return p.lab.URL + "/campaigns/" + url.PathEscape(m.Campaign)
 }

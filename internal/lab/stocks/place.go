@@ -1,7 +1,6 @@
 package stocks
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -82,18 +81,15 @@ func (s *Shelf) at(place string, of events.Occupant) int {
 
 // Places lists the places that lab.yaml declares, in their order, and those besides in which a batch is.
 func (s *Stocks) Places() (all []Place, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
 	declared, err := s.declared()
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.read(ctx); err != nil {
-		return nil, err
-	}
-	return s.shelf.Places(declared), nil
+	err = s.Read(false, func(shelf *Shelf) error {
+		all = shelf.Places(declared)
+		return nil
+	})
+	return all, err
 }
 
 // Places is [Stocks.Places] of a shelf.
@@ -143,7 +139,7 @@ func (c *Campaign) occupant(instance, batch string) events.Occupant {
 // Occupy takes a place for a batch. Where it is full, nothing is taken.
 func (c *Campaign) Occupy(place, instance, batch string) error {
 	of := c.occupant(instance, batch)
-	return c.of.change(func(shelf *Shelf) ([]events.Event, error) {
+	return c.of.Change(func(shelf *Shelf) ([]events.Event, error) {
 		declared, err := c.of.declared()
 		if err != nil {
 			return nil, err
@@ -161,7 +157,7 @@ func (c *Campaign) Occupy(place, instance, batch string) error {
 // Vacate frees the place that a batch has taken.
 func (c *Campaign) Vacate(place, instance, batch string) error {
 	of := c.occupant(instance, batch)
-	return c.of.change(func(shelf *Shelf) ([]events.Event, error) {
+	return c.of.Change(func(shelf *Shelf) ([]events.Event, error) {
 		if shelf.at(place, of) < 0 {
 			return nil, nil
 		}
@@ -185,8 +181,8 @@ func (s *Stocks) Free(f Free, by engine.Request) error {
 	if err := engine.CheckActor(by.Actor); err != nil {
 		return err
 	}
-	return s.change(func(shelf *Shelf) (batch []events.Event, err error) {
-		if recorded, err := shelf.recorded(by); recorded || err != nil {
+	return s.Change(func(shelf *Shelf) (batch []events.Event, err error) {
+		if recorded, err := s.Recorded(by.Actor, by.ID, by.Digest); recorded || err != nil {
 			return nil, err
 		}
 		for _, o := range shelf.places[f.Place] {

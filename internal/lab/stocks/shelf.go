@@ -6,18 +6,14 @@ import (
 	"slices"
 
 	"github.com/campaignd/campaignd/events"
-	"github.com/campaignd/campaignd/internal/engine"
-	"github.com/campaignd/campaignd/internal/ground/problem"
 	"github.com/campaignd/campaignd/projections/campaign"
 )
 
 // Shelf has the contents of the lab's stocks and places: a pure fold of their stream.
 type Shelf struct {
-	last   events.Sequence // of the newest event of the stream
 	stocks map[string]campaign.Stock
 	taken  map[command]*events.StockTaken // the latest of each command
 	places map[string][]Occupation        // who is in them
-	asked  map[[2]string]string           // digests of requests, by actor and identifier
 }
 
 // command names a command in the lab. Two copies of a store have commands of the same name.
@@ -28,7 +24,7 @@ type command struct{ store, id string }
 func NewShelf(of ...campaign.Stock) *Shelf {
 	s := &Shelf{
 		stocks: make(map[string]campaign.Stock), taken: make(map[command]*events.StockTaken),
-		places: make(map[string][]Occupation), asked: make(map[[2]string]string),
+		places: make(map[string][]Occupation),
 	}
 	for _, stock := range of {
 		s.stocks[stock.Name] = stock
@@ -42,10 +38,6 @@ func (s *Shelf) Apply(e events.Event) (problem string, err error) {
 	payload, err := events.Lab.Decode(e)
 	if err != nil {
 		return "", err
-	}
-	s.last = e.Sequence
-	if e.Request != "" {
-		s.asked[[2]string{e.Actor, e.Request}] = e.RequestDigest
 	}
 	switch p := payload.(type) {
 	case *events.LabStockCounted:
@@ -74,17 +66,6 @@ func (s *Shelf) Apply(e events.Event) (problem string, err error) {
 		problem = s.vacate(p)
 	}
 	return problem, nil
-}
-
-// recorded reports whether a request was recorded before. The same identifier of another request is an
-// error.
-func (s *Shelf) recorded(by engine.Request) (bool, error) {
-	digest, recorded := s.asked[[2]string{by.Actor, by.ID}]
-	recorded = recorded && by.ID != ""
-	if recorded && digest != by.Digest {
-		return false, problem.New(problem.NotPossible, "the identifier %q came with another request before", by.ID)
-	}
-	return recorded, nil
 }
 
 // sortedKeys keeps one order.

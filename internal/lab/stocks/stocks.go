@@ -14,10 +14,7 @@ package stocks
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -31,101 +28,16 @@ import (
 // byFile is the actor of what lab.yaml says.
 const byFile = "engine"
 
-// within is the time limit of the log for an answer.
-const within = 10 * time.Second
-
 // Stocks are the stocks of a lab as this process knows them. Its methods may be called by several
 // goroutines. It is nil in a program without a lab's log.
 type Stocks struct {
-	own      *lablog.Log
+	*lablog.Stream[*Shelf]
 	declared func() (Declared, error)
-
-	mu    sync.Mutex
-	log   events.Store // from which the shelf was folded; nil before that
-	shelf *Shelf
-	stale bool // another process has appended something
-
-	wait    sync.Mutex
-	changed chan struct{} // closed and replaced at each event
 }
 
 // New returns the stocks in a lab's log. declared reads those of lab.yaml.
 func New(own *lablog.Log, declared func() (Declared, error)) *Stocks {
-	return &Stocks{own: own, declared: declared, changed: make(chan struct{})}
-}
-
-// Changed returns a channel that is closed once the stocks may have changed.
-func (s *Stocks) Changed() <-chan struct{} {
-	s.wait.Lock()
-	defer s.wait.Unlock()
-	return s.changed
-}
-
-// Hear reports that another process has appended to the stream.
-func (s *Stocks) Hear() {
-	s.mu.Lock()
-	s.stale = true
-	s.mu.Unlock()
-	s.tell()
-}
-
-// tell wakes those who wait.
-func (s *Stocks) tell() {
-	s.wait.Lock()
-	defer s.wait.Unlock()
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-// read folds the new events of the stream, where there may be some. The caller holds mu.
-func (s *Stocks) read(ctx context.Context) error {
-	log, err := s.own.Store()
-	if err != nil || log == s.log && !s.stale {
-		return err
-	}
-	if log != s.log {
-		s.shelf = NewShelf()
-	}
-	for e, err := range log.ReadCampaign(ctx, events.StocksStream, s.shelf.last) {
-		if err == nil {
-			_, err = s.shelf.Apply(e) // the audit names the problem
-		}
-		if err != nil {
-			s.log = nil
-			return lablog.Fault(err)
-		}
-	}
-	s.log, s.stale = log, false
-	return nil
-}
-
-// change appends the events that decide derives from the shelf, until no other process is quicker.
-// Without events nothing is appended.
-func (s *Stocks) change(decide func(*Shelf) ([]events.Event, error)) error {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.stale = s.stale || s.own.Shared() // where a stock was refilled, nothing is refused that is there
-	for {
-		if err := s.read(ctx); err != nil {
-			return err
-		}
-		batch, err := decide(s.shelf)
-		if err != nil || len(batch) == 0 {
-			return err
-		}
-		_, err = s.log.Append(ctx, events.StocksStream, s.shelf.last, batch...)
-		s.stale = true // also after an error: it may be stored nevertheless
-		if late := new(events.ConflictError); errors.As(err, &late) {
-			continue
-		}
-		if err != nil {
-			return lablog.Fault(err)
-		}
-		s.tell()
-		return s.read(ctx)
-	}
+	return &Stocks{lablog.NewStream(own, events.StocksStream, func() *Shelf { return NewShelf() }), declared}
 }
 
 // event is an event of the stream.
@@ -160,18 +72,15 @@ func (s *Stocks) stock(shelf *Shelf, name string) (stock campaign.Stock, first [
 
 // List returns the stocks that lab.yaml declares or a person has counted, in the order of their names.
 func (s *Stocks) List() (all []campaign.Stock, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
 	declared, err := s.declared()
 	if err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.read(ctx); err != nil {
-		return nil, err
-	}
-	return s.shelf.with(declared), nil
+	err = s.Read(false, func(shelf *Shelf) error {
+		all = shelf.with(declared)
+		return nil
+	})
+	return all, err
 }
 
 // Read is [Stocks.List] of a log that is only read.
@@ -218,10 +127,7 @@ func (s *Stocks) Count(n engine.Count, by engine.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.change(func(shelf *Shelf) ([]events.Event, error) {
-		if recorded, err := shelf.recorded(by); recorded || err != nil {
-			return nil, err
-		}
+	return s.Change(func(shelf *Shelf) ([]events.Event, error) {
 		stock, known := shelf.stocks[n.Stock]
 		if as, ok := declared.Stocks[n.Stock]; ok {
 			stock, known = campaign.FullStock(n.Stock, as), true
@@ -265,32 +171,28 @@ type Campaign struct {
 
 // Left returns the rest of some stocks, and a channel that is closed once that may have changed.
 func (c *Campaign) Left(names []string) (left map[string]campaign.Stock, changed <-chan struct{}, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), within)
-	defer cancel()
 	changed = c.of.Changed()
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	if err := c.of.read(ctx); err != nil {
-		return nil, changed, err
-	}
 	left = make(map[string]campaign.Stock)
-	for _, name := range names {
-		stock, _, ok, err := c.of.stock(c.of.shelf, name)
-		if err != nil {
-			return nil, changed, err
+	err = c.of.Read(false, func(shelf *Shelf) error {
+		for _, name := range names {
+			stock, _, ok, err := c.of.stock(shelf, name)
+			if err != nil {
+				return err
+			}
+			if ok {
+				left[name] = stock
+			}
 		}
-		if ok {
-			left[name] = stock
-		}
-	}
-	return left, changed, nil
+		return nil
+	})
+	return left, changed, err
 }
 
 // Take takes parts of stocks for a command, in the order of the parts: all or, where one does not
 // suffice, none. The same parts for the same command are those that it was given first.
 func (c *Campaign) Take(experiment, command string, parts []computed.Draw) (taken []events.Drawn, err error) {
 	by := engine.Request{Actor: "engine"}
-	err = c.of.change(func(shelf *Shelf) (batch []events.Event, err error) {
+	err = c.of.Change(func(shelf *Shelf) (batch []events.Event, err error) {
 		taken = shelf.Taken(c.store, command)
 		if slices.EqualFunc(taken, parts, func(t events.Drawn, d computed.Draw) bool {
 			return t.Stock == d.Stock && engine.Meets(t, d)

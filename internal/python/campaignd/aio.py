@@ -159,6 +159,8 @@ class AsyncClient(_Waiting):
     count = _of_client(Client.count)
     places = _of_client(Client.places)
     free = _of_client(Client.free)
+    instruments = _of_client(Client.instruments)
+    service = _of_client(Client.service)
     version = _of_client(Client.version)
 
 

@@ -10,6 +10,8 @@ from .steering import counted
 from .transport import JSON, Connection, Problem
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from typing_extensions import Unpack
 
     from .schema import Keys
@@ -142,6 +144,25 @@ class Client(Connection):
         """Say that the batch of a campaign that goes on no more is not in a place of the lab."""
         said = {"place": place, "campaign": campaign, "batch": batch, "reason": reason}
         return list(self._json("POST", "/places", None, said).get("places", []))
+    def instruments(self) -> list[JSON]:
+        """The instruments of the lab: which are out of service, until when they are calibrated."""
+        return list(self._json("GET", "/instruments")["instruments"])
+
+    def service(
+        self,
+        instrument: str,
+        *,
+        out: bool,
+        reason: str = "",
+        calibrated_until: str = "",
+        files: Sequence[str] = (),
+    ) -> list[JSON]:
+        """Say that an instrument of the lab is out of service, or back (out=False), and until when
+        it is calibrated ("2027-03-01", or "none"). files are addresses, of certificates say."""
+        said: JSON = {"resource": instrument, "out": out}
+        given = (("reason", reason), ("calibrated_until", calibrated_until), ("files", list(files)))
+        said.update({k: v for k, v in given if v})
+        return list(self._json("POST", "/instruments", None, said)["instruments"])
 
     def version(self) -> str:
         """The version of the program that serves."""

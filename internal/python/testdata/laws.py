@@ -214,6 +214,20 @@ class Campaigns(unittest.TestCase):
         self.assertEqual([k for k in rows[0] if k in ("x", "acid", "salt")], ["x", "acid", "salt"])
         self.assertIn("front: ", c._repr_html_())
 
+    def test_an_instrument_of_the_lab_is_out_of_service_and_back(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "lab.yaml").write_text("instruments: {oven: manual}")
+            with campaignd.local(folder) as lab:
+                (oven,) = lab.service("oven", out=True, reason="a new door")
+                self.assertEqual((oven["out"], oven["reason"]), (True, "a new door"))
+                lab.service("oven", out=False, calibrated_until="2999-12-31")
+                (oven,) = lab.instruments()
+                self.assertFalse(oven["out"])
+                self.assertTrue(oven["calibrated_until"].startswith("3000-01-01T00:00:00"))
+                with self.assertRaises(Problem) as refused:
+                    lab.service("press", out=True)
+                self.assertEqual(refused.exception.code, "not_found")
+
     def test_audit_and_exclusions(self):
         c = served(self).begin(**BENCH)
         for value in (1, 2, 3, 4):

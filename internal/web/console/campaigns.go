@@ -119,6 +119,8 @@ type campaignsPage struct {
 	Unsent           []string // systems that do not take events
 	Ending           []string // stocks of the lab that come to an end
 	HasStocks        bool
+	Unserviced       []string // instruments of the lab that are withheld, or soon will be
+	HasInstruments   bool
 	CanDefine        bool
 	Nothing, NoMatch bool   // the lab has no campaign; none matches
 	Here             string // the address of this part of the list, without its path
@@ -275,6 +277,7 @@ func showCampaigns(v *visit) error {
 			p.Unsent = v.options.Unsent()
 		}
 		p.Ending, p.HasStocks = v.ending()
+		p.Unserviced, p.HasInstruments = v.unserviced()
 	}
 	p.CanDefine = p.Visitor.may(Define, "") == nil
 	all := v.chosen(&p)
@@ -479,6 +482,10 @@ func needsOf(c *lab.Campaign, s lab.Standing) (needs []need) {
 	}
 	needs = append(needs, calledOffNeeds(&s.Campaign, base, s.Runs())...)
 	needs = append(needs, openNeeds(&s.Campaign, base)...)
+	for _, r := range view.InLab(s.Run.Remedies) {
+		needs = append(needs, need{Text: view.Stop(view.Task(s.WaitingFor)), Alarm: true,
+			Link: wayOf(r, s.Campaign.Campaign).Link, Button: "See to it"})
+	}
 	if s.Failure != "" {
 		needs = append(needs, need{
 			Text: "The model could not be fitted: " + view.Sentence(s.Failure),

@@ -179,6 +179,8 @@ func (c *Console) Pages() []Route {
 		{"GET /stocks", c.page(showLabStocks)},
 		{"POST /stocks", c.page(countLabStock)},
 		{"POST /places", c.page(freeLabPlace)},
+		{"GET /instruments", c.page(showLabInstruments)},
+		{"POST /instruments", c.page(sayLabInstrument)},
 		{"GET /compare", c.page(showCompare)},
 		{"GET /compare/data", c.page(sendCourses)},
 		{"GET /new", c.page(showNew)},

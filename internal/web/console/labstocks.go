@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/campaignd/campaignd/internal/engine"
@@ -21,7 +22,8 @@ type labStocksPage struct {
 
 // showLabStocks lists the stocks and places of the lab, with the forms that count a stock and free a place.
 func showLabStocks(v *visit) error {
-	p := labStocksPage{shell: v.shell("Stocks and places of the lab"), Chosen: text(v.r, "stock"), What: text(v.r, "what")}
+	chosen := cmp.Or(text(v.r, "stock"), v.r.URL.Query().Get("stock"))
+	p := labStocksPage{shell: v.shell("Stocks and places of the lab"), Chosen: chosen, What: text(v.r, "what")}
 	p.Watch = "*"
 	if err := p.Visitor.may(See, ""); err != nil {
 		return err

@@ -2861,6 +2861,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	if dot.HasStocks {
 		w.WriteString(`<a class="button" href="/stocks">Stocks</a>`)
 	}
+	if dot.HasInstruments {
+		w.WriteString(`<a class="button" href="/instruments">Instruments</a>`)
+	}
 	if dot.CanDefine {
 		w.WriteString(`<a class="button primary" href="/begin">New campaign</a>`)
 	}
@@ -2878,35 +2881,41 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		w.WriteString(` <a href="/stocks">Count it</a></p>
 `)
 	}
-	for _, dot6 := range dot.Troubles {
-		w.WriteString(`<p class="box bad">A store cannot be used: `)
+	for _, dot6 := range dot.Unserviced {
+		w.WriteString(`<p class="box bad">`)
 		markup.Escape(w, dot6)
+		w.WriteString(` <a href="/instruments">See to it</a></p>
+`)
+	}
+	for _, dot8 := range dot.Troubles {
+		w.WriteString(`<p class="box bad">A store cannot be used: `)
+		markup.Escape(w, dot8)
 		w.WriteString("</p>")
 	}
 	w.WriteString(`
 <form class="search" method="get" action="/campaigns" role="search" data-auto><label for="q">Find</label><input id="q" name="q" type="search" value="`)
 	markup.Escape(w, dot.Query)
 	w.WriteString(`">`)
-	if dot7 := dot.Show; dot7 != "" {
+	if dot9 := dot.Show; dot9 != "" {
 		w.WriteString(`<input type="hidden" name="show" value="`)
-		markup.Escape(w, dot7)
+		markup.Escape(w, dot9)
 		w.WriteString(`">`)
 	}
-	if dot8 := dot.Tag; dot8 != "" {
+	if dot10 := dot.Tag; dot10 != "" {
 		w.WriteString(`<input type="hidden" name="tag" value="`)
-		markup.Escape(w, dot8)
+		markup.Escape(w, dot10)
 		w.WriteString(`">`)
 	}
 	w.WriteString(`<label for="sort">Sort by</label><select id="sort" name="sort">`)
-	for _, dot10 := range dot.Sorts {
+	for _, dot12 := range dot.Sorts {
 		w.WriteString(`<option value="`)
-		markup.Escape(w, dot10.Word)
+		markup.Escape(w, dot12.Word)
 		w.WriteString(`"`)
-		if dot10.Word == dot.Sort {
+		if dot12.Word == dot.Sort {
 			w.WriteString(" selected")
 		}
 		w.WriteString(">")
-		markup.Escape(w, dot10.Text)
+		markup.Escape(w, dot12.Text)
 		w.WriteString("</option>")
 	}
 	w.WriteString(`</select><label class="check"><input type="checkbox" name="turned" value="on"`)
@@ -2915,32 +2924,32 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	}
 	w.WriteString(`> in reverse</label><button>Find</button></form>
 <nav class="filters" aria-label="Which campaigns" id="filters" data-live>`)
-	for _, dot12 := range dot.Filters {
+	for _, dot14 := range dot.Filters {
 		w.WriteString(`<a href="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot12.Link)))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Link)))
 		w.WriteString(`"`)
-		if dot12.On {
+		if dot14.On {
 			w.WriteString(` aria-current="true"`)
 		}
 		w.WriteString(">")
-		markup.Escape(w, dot12.Text)
+		markup.Escape(w, dot14.Text)
 		w.WriteString(` <span class="hint">`)
-		w.WriteString(strconv.Itoa(dot12.Count))
+		w.WriteString(strconv.Itoa(dot14.Count))
 		w.WriteString("</span></a>")
 	}
 	if len(dot.Tags) > 0 {
 		w.WriteString(`<span class="tags">`)
-		for _, dot14 := range dot.Tags {
+		for _, dot16 := range dot.Tags {
 			w.WriteString(`<a class="tag" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot14.Link)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Link)))
 			w.WriteString(`"`)
-			if dot14.On {
+			if dot16.On {
 				w.WriteString(` aria-current="true"`)
 			}
 			w.WriteString(`><span class="visually-hidden">tag </span>`)
-			markup.Escape(w, dot14.Text)
+			markup.Escape(w, dot16.Text)
 			w.WriteString(` <span class="hint">`)
-			w.WriteString(strconv.Itoa(dot14.Count))
+			w.WriteString(strconv.Itoa(dot16.Count))
 			w.WriteString("</span></a>")
 		}
 		w.WriteString("</span>")
@@ -2959,84 +2968,84 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 	}
 	w.WriteString(`
 <ul class="campaigns">`)
-	for _, dot16 := range dot.Rows {
+	for _, dot18 := range dot.Rows {
 		w.WriteString(`<li class="campaign"><div class="what"><h2><a href="`)
-		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
+		markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot18.Path)))
 		w.WriteString(`">`)
-		markup.Escape(w, dot16.Name)
+		markup.Escape(w, dot18.Name)
 		w.WriteString("</a></h2> ")
-		htmlState(w, dot16.State)
-		if dot17 := dot16.World; dot17 != "" {
+		htmlState(w, dot18.State)
+		if dot19 := dot18.World; dot19 != "" {
 			w.WriteString(` <span class="world">`)
-			markup.Escape(w, dot17)
+			markup.Escape(w, dot19)
 			w.WriteString("</span>")
 		}
-		if dot18 := dot16.Stands.Definition.Description; dot18 != "" {
+		if dot20 := dot18.Stands.Definition.Description; dot20 != "" {
 			w.WriteString(`<p class="hint">`)
-			markup.Escape(w, dot18)
+			markup.Escape(w, dot20)
 			w.WriteString("</p>")
 		}
-		if dot16.Stands.Backtest {
+		if dot18.Stands.Backtest {
 			w.WriteString(`<p class="hint">Backtest: `)
 			markup.Escape(w, view.BacktestMeaning)
 			w.WriteString(".</p>")
 		}
-		if dot16.Stands.Status.Ended() {
-		} else if dot16.Stands.Computing.What != "" {
+		if dot18.Stands.Status.Ended() {
+		} else if dot18.Stands.Computing.What != "" {
 			w.WriteString(`<p class="waits">computing: `)
-			markup.Escape(w, dot16.Stands.Computing.What)
+			markup.Escape(w, dot18.Stands.Computing.What)
 			w.WriteString("</p>")
-		} else if dot16.Stands.WaitingFor != "" {
+		} else if dot18.Stands.WaitingFor != "" {
 			w.WriteString(`<p class="waits">waiting for `)
-			markup.Escape(w, dot16.Stands.WaitingFor)
+			markup.Escape(w, dot18.Stands.WaitingFor)
 			w.WriteString("</p>")
 		}
 		w.WriteString(`</div>
 <div class="best">`)
-		if dot16.Stands.BestMeasured != nil {
+		if dot18.Stands.BestMeasured != nil {
 			w.WriteString(`<p><span class="hint">best by the model</span><br><b>`)
-			if dot19 := dot16.Stands.BestByModel; dot19 != nil {
-				markup.Escape(w, view.ByModel(dot19))
+			if dot21 := dot18.Stands.BestByModel; dot21 != nil {
+				markup.Escape(w, view.ByModel(dot21))
 				w.WriteString(", in ")
-				markup.Escape(w, dot19.Experiment)
+				markup.Escape(w, dot21.Experiment)
 			} else {
-				markup.Escape(w, dot16.Stands.NoModel)
+				markup.Escape(w, dot18.Stands.NoModel)
 			}
 			w.WriteString(`</b></p><p><span class="hint">best measured</span><br><b>`)
-			if dot20 := dot16.Stands.BestMeasured; dot20 != nil {
-				markup.Escape(w, view.Measured(dot20))
+			if dot22 := dot18.Stands.BestMeasured; dot22 != nil {
+				markup.Escape(w, view.Measured(dot22))
 				w.WriteString(", in ")
-				markup.Escape(w, dot20.Experiment)
+				markup.Escape(w, dot22.Experiment)
 			}
 			w.WriteString(`</b></p><p class="hint">`)
-			markup.Escape(w, dot16.Composition)
+			markup.Escape(w, dot18.Composition)
 			w.WriteString("</p>")
-		} else if dot16.GoBy != "" {
+		} else if dot18.GoBy != "" {
 			w.WriteString(`<p><span class="hint">`)
-			markup.Escape(w, dot16.GoBy)
+			markup.Escape(w, dot18.GoBy)
 			w.WriteString("</span><br><b>")
-			markup.Escape(w, dot16.GoByID)
+			markup.Escape(w, dot18.GoByID)
 			w.WriteString("</b>")
-			if dot21 := dot16.Expects; dot21 != "" {
+			if dot23 := dot18.Expects; dot23 != "" {
 				w.WriteString(": ")
-				markup.Escape(w, dot21)
+				markup.Escape(w, dot23)
 			}
 			w.WriteString(`</p><p class="hint">`)
-			markup.Escape(w, dot16.Composition)
+			markup.Escape(w, dot18.Composition)
 			w.WriteString("</p>")
-		} else if len(dot16.Stands.Preferred) > 0 {
+		} else if len(dot18.Stands.Preferred) > 0 {
 			w.WriteString("<p><b>preferred by ")
-			markup.Escape(w, dot16.Stands.Preferred[0].Expert)
+			markup.Escape(w, dot18.Stands.Preferred[0].Expert)
 			w.WriteString(`</b></p><p class="hint">`)
-			markup.Escape(w, dot16.Composition)
+			markup.Escape(w, dot18.Composition)
 			w.WriteString("</p>")
-		} else if dot16.Unknown != "" {
+		} else if dot18.Unknown != "" {
 			w.WriteString(`<p class="hint">`)
-			markup.Escape(w, dot16.Unknown)
+			markup.Escape(w, dot18.Unknown)
 			w.WriteString("</p>")
 		} else {
 			w.WriteString(`<p class="hint">nothing `)
-			if dot16.Stands.Definition.Measures() {
+			if dot18.Stands.Definition.Measures() {
 				w.WriteString("measured")
 			} else {
 				w.WriteString("compared")
@@ -3045,70 +3054,70 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		}
 		w.WriteString(`</div>
 <div class="course">`)
-		w.WriteString(string(dot16.Spark))
-		if dot16.Spark != "" {
-			if dot22 := dot16.SparkOf; dot22 != "" {
+		w.WriteString(string(dot18.Spark))
+		if dot18.Spark != "" {
+			if dot24 := dot18.SparkOf; dot24 != "" {
 				w.WriteString(`<p class="hint">`)
-				markup.Escape(w, dot22)
+				markup.Escape(w, dot24)
 				w.WriteString("</p>")
 			}
 		}
-		htmlProgress(w, dot16.Stands)
+		htmlProgress(w, dot18.Stands)
 		w.WriteString(`</div>
 <div class="do">`)
-		if dot16.Can.Run {
+		if dot18.Can.Run {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot18.Path)))
 			w.WriteString(`/run"><input type="hidden" name="from" value="list"><button>Run<span class="visually-hidden"> `)
-			markup.Escape(w, dot16.Name)
+			markup.Escape(w, dot18.Name)
 			w.WriteString("</span></button></form>")
 		}
-		if dot16.Can.Pause {
+		if dot18.Can.Pause {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot18.Path)))
 			w.WriteString(`/pause"><input type="hidden" name="from" value="list"><button>Pause<span class="visually-hidden"> `)
-			markup.Escape(w, dot16.Name)
+			markup.Escape(w, dot18.Name)
 			w.WriteString("</span></button></form>")
 		}
-		if dot16.Can.Resume {
+		if dot18.Can.Resume {
 			w.WriteString(`<form method="post" action="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot18.Path)))
 			w.WriteString(`/resume"><input type="hidden" name="from" value="list"><button>Resume<span class="visually-hidden"> `)
-			markup.Escape(w, dot16.Name)
+			markup.Escape(w, dot18.Name)
 			w.WriteString("</span></button></form>")
 		}
 		w.WriteString(`</div>
 `)
-		if dot16.CanFile || len(dot16.Filing.Tags) > 0 {
+		if dot18.CanFile || len(dot18.Filing.Tags) > 0 {
 			w.WriteString(`<div class="filing">`)
-			for _, dot24 := range dot16.Filing.Tags {
+			for _, dot26 := range dot18.Filing.Tags {
 				w.WriteString(`<span class="tag">`)
-				markup.Escape(w, dot24)
+				markup.Escape(w, dot26)
 				w.WriteString("</span> ")
 			}
-			if dot16.CanFile {
+			if dot18.CanFile {
 				w.WriteString("<details><summary>")
-				if len(dot16.Filing.Tags) > 0 {
+				if len(dot18.Filing.Tags) > 0 {
 					w.WriteString("Tags")
 				} else {
 					w.WriteString("Tag it")
 				}
 				w.WriteString(`, archive<span class="visually-hidden"> `)
-				markup.Escape(w, dot16.Name)
+				markup.Escape(w, dot18.Name)
 				w.WriteString(`</span></summary><form method="post" action="`)
-				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot16.Path)))
+				markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot18.Path)))
 				w.WriteString(`/filing"><input type="hidden" name="list" value="`)
 				markup.Escape(w, dot.Here)
 				w.WriteString(`"><label>Tags to add <input name="add" autocomplete="off" maxlength="400"></label>`)
-				for _, dot26 := range dot16.Filing.Tags {
+				for _, dot28 := range dot18.Filing.Tags {
 					w.WriteString(`<label class="check"><input type="checkbox" name="remove" value="`)
-					markup.Escape(w, dot26)
+					markup.Escape(w, dot28)
 					w.WriteString(`"> remove `)
-					markup.Escape(w, dot26)
+					markup.Escape(w, dot28)
 					w.WriteString("</label>")
 				}
 				w.WriteString("<button>Keep the tags</button> ")
-				if dot16.Filing.Archived {
+				if dot18.Filing.Archived {
 					w.WriteString(`<button name="archive" value="off">Out of the archive</button>`)
 				} else {
 					w.WriteString(`<button name="archive" value="on">Archive it</button>`)
@@ -3118,9 +3127,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 			w.WriteString("</div>")
 		}
 		w.WriteString("\n")
-		if dot27 := dot16.Needs; len(dot27) > 0 {
+		if dot29 := dot18.Needs; len(dot29) > 0 {
 			w.WriteString(`<div class="wants">`)
-			htmlNeeds(w, dot27)
+			htmlNeeds(w, dot29)
 			w.WriteString("</div>")
 		}
 		w.WriteString("</li>")
@@ -3129,9 +3138,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 `)
 	if dot.Previous != "" || dot.Next != "" {
 		w.WriteString(`<nav class="pages" aria-label="Pages of the list">`)
-		if dot28 := dot.Previous; dot28 != "" {
+		if dot30 := dot.Previous; dot30 != "" {
 			w.WriteString(`<a class="button" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot28)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot30)))
 			w.WriteString(`">Previous</a>`)
 		}
 		w.WriteString("<span>")
@@ -3141,9 +3150,9 @@ func htmlCampaignsContent(w *bytes.Buffer, dot campaignsPage) {
 		w.WriteString(" of ")
 		w.WriteString(strconv.Itoa(dot.Total))
 		w.WriteString("</span>")
-		if dot29 := dot.Next; dot29 != "" {
+		if dot31 := dot.Next; dot31 != "" {
 			w.WriteString(`<a class="button" href="`)
-			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot29)))
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot31)))
 			w.WriteString(`">Next</a>`)
 		}
 		w.WriteString("</nav>")
@@ -5218,6 +5227,94 @@ func htmlLayoutFiles(w *bytes.Buffer, dot *filesPage) {
 // drawFiles is the page of templates/page-files.html.
 func drawFiles(dot *filesPage) markup.Page {
 	return markup.Page{Name: "files", Draw: func(w *bytes.Buffer) { htmlLayoutFiles(w, dot) }}
+}
+
+func htmlInstrumentsContent(w *bytes.Buffer, dot labInstrumentsPage) {
+	w.WriteString(`<h1>Instruments of the lab</h1>
+<p class="hint">While one is out of service, or its calibration has expired, no campaign hands it a command. What it has is brought to its end.</p>
+<section id="instruments" data-live aria-label="Instruments">`)
+	if !(len(dot.Instruments) > 0) {
+		w.WriteString(`<p class="empty">The lab file names no instruments.</p>`)
+	}
+	w.WriteString(`
+<div class="devices">`)
+	for _, dot2 := range dot.Instruments {
+		w.WriteString(`<div class="stock"><h2>`)
+		markup.Escape(w, dot2.Resource)
+		if dot2.Withheld {
+			w.WriteString(` <b class="mark">not in use</b>`)
+		} else if dot2.Soon {
+			w.WriteString(` <b class="mark">its calibration expires soon</b>`)
+		}
+		w.WriteString(`</h2>
+<p>`)
+		markup.Escape(w, dot2.Text)
+		if dot2.By != "" {
+			w.WriteString(` <span class="hint">said `)
+			w.WriteString(string(when(dot2.At)))
+			w.WriteString(" by ")
+			markup.Escape(w, dot2.By)
+			if dot3 := dot2.Reason; dot3 != "" {
+				w.WriteString(": ")
+				markup.Escape(w, dot3)
+			}
+			w.WriteString("</span>")
+		}
+		for _, dot5 := range dot2.Files {
+			w.WriteString(` <a href="`)
+			markup.Escape(w, markup.URLNormalize(markup.URLFilter(dot5.URI)))
+			w.WriteString(`" rel="noreferrer">`)
+			markup.Escape(w, dot5.Name)
+			w.WriteString("</a>")
+		}
+		w.WriteString("</p></div>")
+	}
+	w.WriteString(`</div></section>
+`)
+	if dot.CanSay && len(dot.Instruments) > 0 {
+		w.WriteString(`<form method="post" action="/instruments" class="stacked">`)
+		w.WriteString(string(dot.Request("instruments")))
+		w.WriteString(`<h2>Service an instrument</h2>
+<p class="hint">Campaigns that wait for it go on once it is back.</p>
+<div class="field"><label for="service-instrument">Which</label><select id="service-instrument" name="resource">`)
+		for _, dot7 := range dot.Instruments {
+			w.WriteString("<option")
+			if dot7.Resource == dot.Chosen {
+				w.WriteString(" selected")
+			}
+			w.WriteString(">")
+			markup.Escape(w, dot7.Resource)
+			w.WriteString("</option>")
+		}
+		w.WriteString(`</select></div>
+<div class="field"><label for="service-state">It is</label><select id="service-state" name="state"><option value="back">in service</option><option value="out"`)
+		if dot.Said.Out {
+			w.WriteString(" selected")
+		}
+		w.WriteString(`>out of service</option></select></div>
+<div class="field"><label for="service-until">Calibrated until <span class="hint">the last day, such as 2027-03-01, or none; left empty as it was</span></label><input id="service-until" name="until" value="`)
+		markup.Escape(w, dot.Said.CalibratedUntil)
+		w.WriteString(`" autocomplete="off"></div>
+<div class="field"><label for="service-reason">Why? <span class="hint">what was done, or is broken</span></label><input id="service-reason" name="reason" value="`)
+		markup.Escape(w, dot.Said.Reason)
+		w.WriteString(`"></div>
+<div class="field"><label for="service-file">A file about it <span class="hint">the address of a certificate, for example</span></label><input id="service-file" name="file" autocomplete="off"></div>
+<button>Record it</button></form>`)
+	}
+}
+
+func htmlLayoutInstruments(w *bytes.Buffer, dot labInstrumentsPage) {
+	htmlHead(w, dot.shell)
+	htmlTop(w, dot.shell)
+	w.WriteString("\n")
+	htmlInstrumentsContent(w, dot)
+	w.WriteString("\n")
+	htmlFoot(w, dot.shell)
+}
+
+// drawInstruments is the page of templates/page-instruments.html.
+func drawInstruments(dot labInstrumentsPage) markup.Page {
+	return markup.Page{Name: "instruments", Draw: func(w *bytes.Buffer) { htmlLayoutInstruments(w, dot) }}
 }
 
 func htmlLogContent(w *bytes.Buffer, dot logPage) {

@@ -152,6 +152,7 @@ var saids = map[string]string{
 	"noted":     "The note is recorded.",
 	"counted":   "Counted: what you said is there.",
 	"freed":     "Freed: campaigns that wait for the place go on.",
+	"serviced":  "Recorded: what you said of the instrument.",
 	"excluded":  "Excluded: nothing there is suggested any more.",
 	"allowed":   "The exclusion is taken back.",
 	"resolved":  "Settled.",
@@ -300,6 +301,9 @@ func wayOf(r problem.Remedy, campaign string) way {
 		return w
 	case problem.CountLab:
 		w.Link = "/stocks?stock=" + subject
+		return w
+	case problem.Service:
+		w.Link = "/instruments?resource=" + subject
 		return w
 	case problem.Confirm:
 		w.Link = "/confirm?next=" + url.QueryEscape(base)

@@ -153,7 +153,11 @@ var samples = map[string][]sample{
 		{campaign: manually, body: `{"stock": "rack", "labels": "C1-D2", "lot": "2206-17", "reason": "a new rack"}`},
 		{campaign: manually, body: `{"stock": "drum", "amount": "12.5 mL"}`},
 	},
-	"free-place":   {{campaign: manually, body: `{"place": "oven", "campaign": "plates", "batch": "b3", "reason": "taken out"}`}},
+	"free-place": {{campaign: manually, body: `{"place": "oven", "campaign": "plates", "batch": "b3", "reason": "taken out"}`}},
+	"service-instrument": {
+		{campaign: manually, body: `{"resource": "meter", "out": true, "reason": "lamp exchanged", "files": ["https://lab.example.org/1.pdf"]}`},
+		{campaign: manually, body: `{"resource": "meter", "out": false, "calibrated_until": "2999-01-01"}`},
+	},
 	"abort-device": {{campaign: unknown, body: `{"device": "none", "reason": "a leak"}`}},
 	"cancel": {
 		{campaign: unknown, body: `{"experiment": "e1", "end_program": true, "reason": "the vial is full"}`},
@@ -197,7 +201,7 @@ var samples = map[string][]sample{
 }
 
 // recordless are the operations that record nothing in a campaign: they only read what is sent.
-var recordless = []string{"abort-device", "count-stock", "free-place", "predict", "begin-what-if", "begin-audit", "prove-growth", "verify"}
+var recordless = []string{"abort-device", "count-stock", "free-place", "predict", "begin-what-if", "begin-audit", "prove-growth", "verify", "service-instrument"}
 
 // reworded are fields whose text is not recorded as it is: it is looked up, or read as words.
 var reworded = []string{"answer", "order", "saw", "experiment", "exclusion"}

@@ -89,6 +89,8 @@ var matrix = []struct {
 	{"GET /stocks", "", "", 200, "viewer expert scientist integrator auditor admin"},
 	{"POST /stocks", "", "stock=none", 400, whoDefine},
 	{"POST /places", "", "place=none", 404, whoDefine},
+	{"GET /instruments", "", "", 200, "viewer expert scientist integrator auditor admin"},
+	{"POST /instruments", "", "resource=none&state=out", 404, whoDefine},
 	{"GET /compare", "", "", 200, loggedIn}, // of the campaigns that one sees
 	{"GET /compare/data", "/compare/data?c=bench", "", 200, whoSee},
 	{"GET /new", "", "", 200, loggedIn},

@@ -101,6 +101,9 @@ func statusOf(ctx context.Context, c *lab.Campaign) (*Status, error) {
 		Run:            run,
 		Store:          c.Store(),
 	}
+	if run != nil {
+		s.NeedsPerson = append(s.NeedsPerson, view.NeedsInLab(run.WaitingFor, run.Remedies, inWords)...)
+	}
 	if st.Status == campaign.Paused {
 		s.NeedsPerson = append(s.NeedsPerson, "the campaign is paused")
 	}

@@ -128,6 +128,7 @@ func (a *API) steering() {
 	})
 	a.callingOff()
 	a.stocks()
+	a.instruments()
 }
 
 // amendInput is a campaign file with its changes. It is raw, as in [beginInput]; the reason is in

@@ -113,5 +113,8 @@ var needed = map[string]Need{
 	"count-stock": {Permission: accounts.Run},
 	"free-place":  {Permission: accounts.Run},
 
+	"list-instruments":   {Permission: accounts.See},
+	"service-instrument": {Permission: accounts.Run},
+
 	"abort-device": {}, // it asks for Run in each campaign
 }
