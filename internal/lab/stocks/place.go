@@ -85,6 +85,10 @@ func (s *Stocks) Places() (all []Place, err error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.places(declared)
+}
+
+func (s *Stocks) places(declared Declared) (all []Place, err error) {
 	err = s.Read(false, func(shelf *Shelf) error {
 		all = shelf.Places(declared)
 		return nil
@@ -110,7 +114,11 @@ func (c *Campaign) Places(names []string, instance string) (engine.LabPlaces, er
 	if len(names) == 0 {
 		return nil, nil
 	}
-	all, err := c.of.Places()
+	declared, err := c.of.lately()
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.of.places(declared)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/ground/problem"
+	"github.com/campaignd/campaignd/internal/lab/lablog"
 	"github.com/campaignd/campaignd/internal/lab/stocks"
 	"github.com/campaignd/campaignd/internal/tests/must"
 )
@@ -139,5 +140,29 @@ func TestFaultsOfPlaces(t *testing.T) {
 		if fault, err := shelf.Apply(e); err != nil || fault != c.fault {
 			t.Errorf("event %d: %q, %v", i, fault, err)
 		}
+	}
+}
+
+// Law: the loop of a campaign, which asks at each turn, does not have lab.yaml read each time; a file with
+// a fault is read again at once.
+func TestLabFileIsNotReadEachTime(t *testing.T) {
+	read, fault := 0, errors.New("line 3")
+	own := must.Get(lablog.Open("postgres://db/lab/.campaignd", lablog.Options{
+		Open: func(string) (events.Store, error) { return newMemory(), nil },
+	}))(t)
+	c := stocks.New(own, func() (stocks.Declared, error) { read++; return declared, fault }).Store("a.campaign").Campaign("a")
+	for range 2 {
+		if _, err := c.Places([]string{"oven"}, ""); !errors.Is(err, fault) {
+			t.Errorf("with a fault: %v", err)
+		}
+	}
+	fault = nil
+	for range 100 {
+		if places := must.Get(c.Places([]string{"oven"}, ""))(t); places["oven"].Room != 2 {
+			t.Fatalf("it is %+v", places)
+		}
+	}
+	if read > 10 { // 3, and one for each further second
+		t.Errorf("it was read %d times", read)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/campaignd/campaignd/events"
 	"github.com/campaignd/campaignd/internal/engine"
@@ -33,11 +35,33 @@ const byFile = "engine"
 type Stocks struct {
 	*lablog.Stream[*Shelf]
 	declared func() (Declared, error)
+
+	recent struct { // what lab.yaml declared when it was read last
+		mu   sync.Mutex
+		at   time.Time
+		as   Declared
+		read bool
+	}
 }
 
 // New returns the stocks in a lab's log. declared reads those of lab.yaml.
 func New(own *lablog.Log, declared func() (Declared, error)) *Stocks {
-	return &Stocks{lablog.NewStream(own, events.StocksStream, func() *Shelf { return NewShelf() }), declared}
+	stream := lablog.NewStream(own, events.StocksStream, func() *Shelf { return NewShelf() })
+	return &Stocks{Stream: stream, declared: declared}
+}
+
+// lately returns what lab.yaml declares, read a second ago at most: the loop of each campaign asks for it
+// at each turn. A file with a fault is read again.
+func (s *Stocks) lately() (Declared, error) {
+	r, now := &s.recent, clock.Now()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if age := now.Sub(r.at); r.read && age >= 0 && age < time.Second {
+		return r.as, nil
+	}
+	as, err := s.declared()
+	r.as, r.at, r.read = as, now, err == nil
+	return as, err
 }
 
 // event is an event of the stream.
