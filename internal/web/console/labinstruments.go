@@ -70,8 +70,7 @@ func saidOf(v *visit) engine.Serviced {
 
 // sayLabInstrument records a person's word on an instrument of the lab.
 func sayLabInstrument(v *visit) error {
-	if err := v.visitor().may(Run, ""); err != nil {
-		v.visitor().refused(Run, "")
+	if err := v.mayInLab(Run); err != nil {
 		return err
 	}
 	if err := v.r.ParseForm(); err != nil {

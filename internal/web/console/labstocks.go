@@ -45,10 +45,18 @@ func showLabStocks(v *visit) error {
 	return v.write(drawStocks(p))
 }
 
+// mayInLab refuses a visitor without a permission in the whole lab, and records that.
+func (v *visit) mayInLab(permission string) error {
+	err := v.visitor().may(permission, "")
+	if err != nil {
+		v.visitor().refused(permission, "")
+	}
+	return err
+}
+
 // freeLabPlace records a person's word that a batch is in a place of the lab no more.
 func freeLabPlace(v *visit) error {
-	if err := v.visitor().may(Run, ""); err != nil {
-		v.visitor().refused(Run, "")
+	if err := v.mayInLab(Run); err != nil {
 		return err
 	}
 	f := stocks.Free{Place: text(v.r, "place"), Campaign: text(v.r, "campaign"), Batch: text(v.r, "batch"), Reason: text(v.r, "reason")}
@@ -60,8 +68,7 @@ func freeLabPlace(v *visit) error {
 
 // countLabStock records a person's word on a stock of the lab.
 func countLabStock(v *visit) error {
-	if err := v.visitor().may(Run, ""); err != nil {
-		v.visitor().refused(Run, "")
+	if err := v.mayInLab(Run); err != nil {
 		return err
 	}
 	n := engine.Count{Stock: text(v.r, "stock"), Lot: text(v.r, "lot"), Reason: text(v.r, "reason")}
