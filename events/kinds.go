@@ -204,7 +204,8 @@ func typeOf(payload Payload) reflect.Type {
 // of their own, which no later program can audit. They refuse version 2. All of
 // its fields were in version 1 before. Definitions with stocks are of version 3:
 // an earlier program would dispatch without drawing from them. Definitions with a
-// procedure are of version 4: an earlier program would find no instrument.
+// procedure are of version 4: an earlier program would find no instrument. Those with
+// reference experiments are of version 5: an earlier program would model their values.
 var campaigns = NewVocabulary(
 	RowOf[CampaignDefined](KindCampaignDefined, 5),
 	RowOf[CampaignAmended](KindCampaignAmended, 5),
