@@ -33,10 +33,15 @@ func TestThePagesOfWhatChangedComeFirst(t *testing.T) {
 		t.Errorf("it is told of %s", names)
 	}
 	// A page that is made of all campaigns leaves more time to the next one.
-	if _, wait := h.tellNext(now); wait != listsApart {
+	told := 2
+	_, wait := h.tellNext(now)
+	if len(other.changed) > 0 { // the one page in a hundred that is of a campaign came next
+		told++
+		_, wait = h.tellNext(now)
+	}
+	if wait != listsApart {
 		t.Errorf("after a list the next page waits %v, want %v", wait, listsApart)
 	}
-	told := 2
 	for next() {
 		told++
 	}
